@@ -66,7 +66,7 @@ tools_of() {
 check_order() {
     local folder tool
     for folder in $(line_of kernels); do
-        may_include "kernels/($(line_of kernels | up_to "$folder"))/[^/]+\"" \
+        may_include "(harness/lib/base/err\.h\"|kernels/($(line_of kernels | up_to "$folder"))/[^/]+\")" \
             < <(sources "kernels/$folder" -maxdepth 1)
     done
     for folder in $(line_of bench); do
@@ -206,7 +206,7 @@ self_test() {
     plant_neighbours kernels
     plant_neighbours bench
     plant_neighbours harness
-    planted kernels/cpu/a.c '#include "harness/lib/base/err.h"'
+    planted kernels/cpu/a.c '#include "harness/lib/base/units.h"'
     planted kernels/gpu/a.cu '#include "bench/device/device.h"'
     planted bench/gpu/a.c '#include "harness/plan/placement/plan.h"'
     planted bench/b.c '#include "bench/gpu/gpu.h"'

@@ -139,8 +139,9 @@ static bool copy_once(struct burn_gpus *gpus, struct copy_job *job, const struct
         return false;
     copy_job_run(job);
     /* Copies that did not begin together, such as on busy CPUs, are still correct. */
+    gpus->set[COPIES].why = job->err;
     if (job->rc && job->rc != -ETIME)
-        (void)gpu_set_drop(&gpus->set[COPIES], gpu_copy_selected(job->copy), job->rc, job->msg);
+        (void)gpu_set_drop(&gpus->set[COPIES], gpu_copy_selected(job->copy), job->rc);
     return !job->rc;
 }
 

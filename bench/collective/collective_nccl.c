@@ -22,9 +22,9 @@ enum { GPUS_MAX = 64 };
 
 int nccl_team_load(const struct bench_ctx *ctx)
 {
-    char msg[GPU_MSG] = "", text[32];
+    char text[32];
     int version;
-    int rc = gpu_error(gpu_collective_load(&version, msg, sizeof(msg)), msg, ctx->err);
+    int rc = gpu_collective_load(&version, ctx->err);
     if (!rc)
         bench_library(ctx, "NCCL", nccl_api_version(version, text, sizeof(text)));
     return rc;
@@ -90,7 +90,6 @@ static int check_rank_gpus(struct bench_ctx *ctx)
 static int open_gpus(struct bench_ctx *ctx, unsigned local, unsigned times,
                      struct gpu_collective **gc)
 {
-    char msg[GPU_MSG] = "";
     const char *pci_bdf[GPUS_MAX] = {ctx->pci_bdf};
     if (local > GPUS_MAX)
         return err_set(ctx->err, -EINVAL, "%u GPUs in one process, at most %d", local, GPUS_MAX);
@@ -104,24 +103,23 @@ static int open_gpus(struct bench_ctx *ctx, unsigned local, unsigned times,
         .pci_bdf = pci_bdf,
         .times_most = times,
     };
-    return gpu_error(gpu_collective_open(&config, gc, msg, sizeof(msg)), msg, ctx->err);
+    return gpu_collective_open(&config, gc, ctx->err);
 }
 
 /* Passes rank 0's id to all ranks, and joins them. */
 static int join(struct bench_ctx *ctx, struct gpu_collective *gc)
 {
-    char msg[GPU_MSG] = "";
     struct nccl_id mine = {.bytes = {0}}, *all = calloc(ctx->peers->size, sizeof(*all));
     int rc = 0;
     if (!all)
         rc = err_set(ctx->err, -ENOMEM, "cannot allocate the ids of %u ranks", ctx->peers->size);
     else if (ctx->peers->rank == 0)
-        rc = gpu_error(gpu_collective_make_id(gc, &mine, msg, sizeof(msg)), msg, ctx->err);
+        rc = gpu_collective_make_id(gc, &mine, ctx->err);
     rc = collective_agree(ctx->peers, rc, ctx->err);
     if (!rc)
         rc = peers_gather(ctx->peers, &mine, all, sizeof(mine), ctx->err);
     if (!rc)
-        rc = gpu_error(gpu_collective_join(gc, &all[0], msg, sizeof(msg)), msg, ctx->err);
+        rc = gpu_collective_join(gc, &all[0], ctx->err);
     free(all);
     return rc;
 }
@@ -144,11 +142,10 @@ int nccl_team_open(struct bench_ctx *ctx, unsigned local, unsigned times,
 int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, bool registered,
                        size_t *bytes)
 {
-    char msg[GPU_MSG] = "";
     size_t room = 0, *all = calloc(ctx->peers->size, sizeof(*all));
     int rc = all ? 0 : err_set(ctx->err, -ENOMEM, "cannot allocate a list of ranks");
     if (!rc)
-        rc = gpu_error(gpu_collective_room(gc, &room, msg, sizeof(msg)), msg, ctx->err);
+        rc = gpu_collective_room(gc, &room, ctx->err);
     rc = collective_agree(ctx->peers, rc, ctx->err);
     if (!rc)
         rc = peers_gather(ctx->peers, &room, all, sizeof(room), ctx->err);
@@ -156,8 +153,7 @@ int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, bool re
         *bytes = all[r] < *bytes ? all[r] : *bytes;
     free(all);
     if (!rc)
-        rc = gpu_error(gpu_collective_allocate(gc, *bytes, registered, msg, sizeof(msg)), msg,
-                       ctx->err);
+        rc = gpu_collective_allocate(gc, *bytes, registered, ctx->err);
     return collective_agree(ctx->peers, rc, ctx->err);
 }
 
@@ -210,47 +206,41 @@ static int nccl_open(struct collective *team, struct bench_ctx *ctx, size_t most
 static int nccl_prepare(struct collective *team, const struct collective_call *call,
                         struct err *err)
 {
-    char msg[GPU_MSG] = "";
     struct nccl_team *t = team->impl;
-    int rc = gpu_error(gpu_collective_prepare(t->gc, call, msg, sizeof(msg)), msg, err);
+    int rc = gpu_collective_prepare(t->gc, call, err);
     team->batch = gpu_collective_batch(t->gc);
     return rc;
 }
 
 static int do_one(struct nccl_team *t, struct err *err)
 {
-    char msg[GPU_MSG] = "";
-    int rc = gpu_collective_enqueue(t->gc, 1, msg, sizeof(msg));
+    int rc = gpu_collective_enqueue(t->gc, 1, err);
     if (!rc)
-        rc = gpu_collective_wait(t->gc, msg, sizeof(msg));
-    return gpu_error(rc, msg, err);
+        rc = gpu_collective_wait(t->gc, err);
+    return rc;
 }
 
 static int nccl_run(struct collective *team, uint64_t iters, uint64_t *elapsed_ns, struct err *err)
 {
-    char msg[GPU_MSG] = "";
     struct nccl_team *t = team->impl;
     int rc = do_one(t, err);
     if (rc)
         return rc;
     uint64_t start_ns = clock_now_ns();
-    rc = gpu_collective_enqueue(t->gc, iters, msg, sizeof(msg));
+    rc = gpu_collective_enqueue(t->gc, iters, err);
     if (!rc)
-        rc = gpu_collective_wait(t->gc, msg, sizeof(msg));
+        rc = gpu_collective_wait(t->gc, err);
     *elapsed_ns = clock_now_ns() - start_ns;
-    return gpu_error(rc, msg, err);
+    return rc;
 }
 
 static int nccl_time_each(struct collective *team, unsigned iters, struct collective_time *times,
                           struct err *err)
 {
-    char msg[GPU_MSG] = "";
     struct nccl_team *t = team->impl;
     int rc = do_one(t, err);
     if (!rc)
-        rc = gpu_error(
-            gpu_collective_time_each(t->gc, iters, t->busy_us, t->period_us, msg, sizeof(msg)), msg,
-            err);
+        rc = gpu_collective_time_each(t->gc, iters, t->busy_us, t->period_us, err);
     for (size_t i = 0; i < (size_t)team->local * iters && !rc; i++)
         times[i] = (struct collective_time){t->busy_us[i], t->period_us[i]};
     return rc;
@@ -259,20 +249,19 @@ static int nccl_time_each(struct collective *team, unsigned iters, struct collec
 static int check_operations(const struct nccl_team *t, unsigned operations, unsigned repetition,
                             struct collective_verdict *verdict, struct err *err)
 {
-    char msg[GPU_MSG] = "";
     struct gpu_collective_verdict found = {0};
-    int rc = gpu_collective_fill(t->gc, repetition, msg, sizeof(msg));
+    int rc = gpu_collective_fill(t->gc, repetition, err);
     if (!rc)
-        rc = gpu_collective_enqueue(t->gc, operations, msg, sizeof(msg));
+        rc = gpu_collective_enqueue(t->gc, operations, err);
     if (!rc)
-        rc = gpu_collective_compare(t->gc, operations, repetition, &found, msg, sizeof(msg));
+        rc = gpu_collective_compare(t->gc, operations, repetition, &found, err);
     *verdict = (struct collective_verdict){.wrong = found.wrong,
                                            .rank = found.rank,
                                            .index = found.index,
                                            .got = found.got,
                                            .want = found.want};
     (void)snprintf(verdict->on, sizeof(verdict->on), "%s", found.gpu);
-    return gpu_error(rc, msg, err);
+    return rc;
 }
 
 /* Checks both graphs that are timed: that of a single operation, and that of the batch. */

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/files/proc.h"
 #include "harness/lib/sys/cgroup.h"
@@ -165,13 +166,11 @@ uint64_t memory_available_bytes(void)
 
 int memory_check_fits(uint64_t bytes, const char *what, struct err *err)
 {
-    char need[32], have[32];
     uint64_t available = memory_available_bytes();
     if (bytes <= available / 10 * 9)
         return 0;
     return err_set(err, -ENOTSUP, "%s needs %s of memory, but only 9/10 of %s can be taken", what,
-                   units_format_bytes(bytes, need, sizeof(need)),
-                   units_format_bytes(available, have, sizeof(have)));
+                   units_bytes(bytes), units_bytes(available));
 }
 
 /* The index of the deepest cache, the largest one if sizes differ, as with two kinds of cores. */
@@ -217,17 +216,12 @@ uint64_t memory_llc_bytes(const struct bench_machine *machine)
     return memory_llc_reached(machine, NULL, machine->ncpus);
 }
 
-char *memory_doubt(const char *what, uint64_t bytes, const char *caches, uint64_t cache_bytes,
-                   char buf[static MEMORY_DOUBT_MAX])
+const char *memory_doubt(const char *what, uint64_t bytes, const char *caches, uint64_t cache_bytes)
 {
-    char size[32], cache_size[32];
-    buf[0] = '\0';
     if (bytes < 2 * cache_bytes)
-        (void)snprintf(buf, MEMORY_DOUBT_MAX,
-                       "%s of %s below twice the %s of %s: in part the speed of caches", what,
-                       units_format_bytes(bytes, size, sizeof(size)),
-                       units_format_bytes(cache_bytes, cache_size, sizeof(cache_size)), caches);
-    return buf;
+        return str_fmt("%s of %s below twice the %s of %s: in part the speed of caches", what,
+                       units_bytes(bytes), units_bytes(cache_bytes), caches);
+    return "";
 }
 
 size_t memory_page_bytes(void)

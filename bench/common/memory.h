@@ -64,11 +64,10 @@ uint64_t memory_llc_reached(const struct bench_machine *machine, const unsigned 
 
 /*
  * Why repeated passes over `bytes` do not measure memory: "" if they are at least twice as large as
- * the caches, else a sentence for bench_emit_doubt. `what`: "arrays". Returns buf.
+ * the caches, else a sentence for bench_emit_doubt. `what`: "arrays".
  */
-enum { MEMORY_DOUBT_MAX = 130 };
-char *memory_doubt(const char *what, uint64_t bytes, const char *caches, uint64_t cache_bytes,
-                   char buf[static MEMORY_DOUBT_MAX]);
+const char *memory_doubt(const char *what, uint64_t bytes, const char *caches,
+                         uint64_t cache_bytes);
 
 /* The kernel's base page: 4 KiB; on aarch64 also 16 or 64 KiB. */
 size_t memory_page_bytes(void);

@@ -150,24 +150,21 @@ static void close_memory(struct copy_scan *scan)
 /* *failed: the GPU on which an error occurred, or the number of GPUs if on none. */
 static int open_memory(struct copy_scan *scan, size_t bytes, unsigned *failed, struct err *err)
 {
-    char msg[GPU_MSG] = "";
     const char *pci_bdf[GPU_COPY_GPUS];
     unsigned first = 0;
     for (unsigned gpu = 0; gpu < scan->shape.ngpus; gpu++)
         pci_bdf[gpu] = gpu_set_has(&scan->set, gpu) ? scan->set.machine->gpus[gpu].pci_bdf : NULL;
-    int rc =
-        gpu_copy_open(pci_bdf, scan->shape.ngpus, bytes, &scan->copy, failed, msg, sizeof(msg));
-    if (rc)
-        return gpu_error(rc, msg, err);
-    rc = copy_host_open(&scan->host, &scan->shape, bytes, err);
+    int rc = gpu_copy_open(pci_bdf, scan->shape.ngpus, bytes, &scan->copy, failed, err);
+    if (!rc)
+        rc = copy_host_open(&scan->host, &scan->shape, bytes, err);
     if (rc)
         return rc;
     while (!pci_bdf[first])
         first++;
-    rc = copy_host_fill(&scan->host, scan->copy, first, msg, sizeof(msg));
+    rc = copy_host_fill(&scan->host, scan->copy, first, err);
     if (rc)
         *failed = gpu_copy_selected(scan->copy);
-    return gpu_error(rc, msg, err);
+    return rc;
 }
 
 /* Halves `bytes` until GPUs and host have enough memory. */
@@ -199,7 +196,8 @@ static int open_remaining(struct copy_scan *scan, const struct bench_ctx *ctx)
             return 0;
         if (failed >= scan->set.n)
             return err_set(ctx->err, rc, "%s", why.msg);
-        (void)gpu_set_drop(&scan->set, failed, rc, why.msg);
+        scan->set.why = why;
+        (void)gpu_set_drop(&scan->set, failed, rc);
     }
 }
 

@@ -67,12 +67,10 @@ static int map_region(struct copy_region *region, const struct copy_shape *shape
 
 static int add_region(struct copy_host *host, unsigned node, struct err *err)
 {
-    char msg[GPU_MSG] = "";
     struct copy_region *region = &host->regions[host->nregions++];
     int rc = map_region(region, host->shape, node, 2 * host->bytes, err);
     if (!rc)
-        rc = gpu_error(gpu_copy_pin(region->block.base, region->block.bytes, msg, sizeof(msg)), msg,
-                       err);
+        rc = gpu_copy_pin(region->block.base, region->block.bytes, err);
     region->pinned = !rc;
     return rc;
 }
@@ -83,14 +81,12 @@ static int add_region(struct copy_host *host, unsigned node, struct err *err)
  */
 static int try_node(const struct copy_shape *shape, unsigned node, struct err *err)
 {
-    char msg[GPU_MSG] = "";
     struct copy_region region;
     double share = 1;
     int rc = map_region(&region, shape, node, TRIED, err);
     if (!rc) {
         memset(region.block.base, 0, region.block.bytes);
-        rc = gpu_error(gpu_copy_pin(region.block.base, region.block.bytes, msg, sizeof(msg)), msg,
-                       err);
+        rc = gpu_copy_pin(region.block.base, region.block.bytes, err);
     }
     if (!rc) {
         if (shape->bound)
@@ -107,16 +103,14 @@ static int try_node(const struct copy_shape *shape, unsigned node, struct err *e
 /* The driver allocates by the thread's memory policy. If that is refused, any node may be used. */
 static int alloc_combined(struct copy_host *host, unsigned node, struct err *err)
 {
-    char msg[GPU_MSG] = "";
     unsigned long old[NODE_MASK_BITS / WORD_BITS] = {0}, mask[NODE_MASK_BITS / WORD_BITS] = {0};
     unsigned os_node = host->shape->os_node[node];
     int mode;
     mask[os_node / WORD_BITS] = 1ul << os_node % WORD_BITS;
     bool moved = host->shape->bound && !get_mempolicy(&mode, old, NODE_MASK_BITS, NULL, 0) &&
                  !set_mempolicy(MPOL_PREFERRED, mask, NODE_MASK_BITS);
-    int rc = gpu_error(gpu_copy_alloc_combined(copy_host_bytes(host, COPY_COMBINED),
-                                               &host->combined[node], msg, sizeof(msg)),
-                       msg, err);
+    int rc =
+        gpu_copy_alloc_combined(copy_host_bytes(host, COPY_COMBINED), &host->combined[node], err);
     if (moved && set_mempolicy(mode, old, NODE_MASK_BITS) && !rc)
         rc = err_sys(err, -errno, "cannot restore the memory policy");
     return rc;
@@ -188,22 +182,21 @@ uint64_t copy_host_salt(const struct copy_host *host, enum copy_mem mem, unsigne
     return mem == COPY_PAGED ? SALT_PAGED + node : SALT_REGION + find_region(host, gpu, node);
 }
 
-int copy_host_fill(const struct copy_host *host, struct gpu_copy *copy, unsigned gpu, char *msg,
-                   size_t size)
+int copy_host_fill(const struct copy_host *host, struct gpu_copy *copy, unsigned gpu,
+                   struct err *err)
 {
     int rc = 0;
     for (unsigned i = 0; i < host->nregions && !rc; i++)
         rc = gpu_copy_fill(copy, gpu, host->regions[i].block.base, host->bytes, SALT_REGION + i,
-                           msg, size);
+                           err);
     for (unsigned node = 0; node < host->shape->nnodes && !rc; node++) {
         if (!host->combined[node])
             continue;
         rc = gpu_copy_fill(copy, gpu, host->paged[node].block.base,
-                           copy_host_bytes(host, COPY_PAGED), SALT_PAGED + node, msg, size);
+                           copy_host_bytes(host, COPY_PAGED), SALT_PAGED + node, err);
         if (!rc)
-            rc =
-                gpu_copy_fill(copy, gpu, host->combined[node], copy_host_bytes(host, COPY_COMBINED),
-                              SALT_COMBINED + node, msg, size);
+            rc = gpu_copy_fill(copy, gpu, host->combined[node],
+                               copy_host_bytes(host, COPY_COMBINED), SALT_COMBINED + node, err);
     }
     return rc;
 }

@@ -4,7 +4,7 @@
  * is no GPU's home is left out if its memory cannot be page-locked. Only in builds with CUDA.
  *
  *   copy_host_open(&host, &shape, bytes, err);       after gpu_copy_open; -ENOMEM: try less
- *   copy_host_fill(&host, copy, 0, msg, sizeof(msg));
+ *   copy_host_fill(&host, copy, 0, err);
  *   copy_host_from(&host, COPY_PINNED, gpu, node);   what a copy to that GPU reads
  *   copy_host_close(&host);                          also after a failed open or if all zero
  */
@@ -41,9 +41,9 @@ size_t copy_host_fitting(const struct copy_shape *shape, size_t wanted);
 int copy_host_open(struct copy_host *host, const struct copy_shape *shape, size_t bytes,
                    struct err *err);
 
-/* Writes the patterns into all memory that copies read, with GPU `gpu`. -errno with msg. */
-int copy_host_fill(const struct copy_host *host, struct gpu_copy *copy, unsigned gpu, char *msg,
-                   size_t size);
+/* Writes the patterns into all memory that copies read, with GPU `gpu`. -errno. */
+int copy_host_fill(const struct copy_host *host, struct gpu_copy *copy, unsigned gpu,
+                   struct err *err);
 
 /* Bytes of a copy: a quarter of host->bytes for pageable and write-combined memory. */
 size_t copy_host_bytes(const struct copy_host *host, enum copy_mem mem);

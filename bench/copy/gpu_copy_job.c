@@ -104,15 +104,14 @@ static void add_batch(struct copy_job *job, unsigned batch)
 
 static int time_batch(struct copy_job *job, unsigned copies)
 {
-    return gpu_copy_time(job->copy, job->flow, job->nflows, copies, job->progress, job->msg,
-                         sizeof(job->msg));
+    return gpu_copy_time(job->copy, job->flow, job->nflows, copies, job->progress, &job->err);
 }
 
 static int poison_all(struct copy_job *job)
 {
     int rc = 0;
     for (unsigned i = 0; i < job->nflows && !rc; i++)
-        rc = gpu_copy_poison(job->copy, &job->flow[i], job->msg, sizeof(job->msg));
+        rc = gpu_copy_poison(job->copy, &job->flow[i], &job->err);
     return rc;
 }
 
@@ -120,7 +119,7 @@ static int check_all(struct copy_job *job)
 {
     int rc = 0;
     for (unsigned i = 0; i < job->nflows && !rc; i++)
-        rc = gpu_copy_check(job->copy, &job->flow[i], job->salt[i], job->msg, sizeof(job->msg));
+        rc = gpu_copy_check(job->copy, &job->flow[i], job->salt[i], &job->err);
     return rc;
 }
 
@@ -185,8 +184,7 @@ void copy_job_latency(void *any_job)
     if (!job->rc)
         job->rc = poison_all(job);
     if (!job->rc)
-        job->rc = gpu_copy_latency(job->copy, job->flow, job->samples, job->ns, job->msg,
-                                   sizeof(job->msg));
+        job->rc = gpu_copy_latency(job->copy, job->flow, job->samples, job->ns, &job->err);
     if (!job->rc)
         job->rc = check_all(job);
 }

@@ -27,9 +27,8 @@ struct copy_job {
     uint64_t salt[COPY_FLOWS]; /* of the pattern that a flow copies */
     unsigned nflows;
 
-    int rc; /* of the last run: 0, or -errno with the reason in msg, on GPU gpu_copy_selected(copy)
-             */
-    char msg[GPU_MSG];
+    int rc;         /* of the last run: 0, or -errno on GPU gpu_copy_selected(copy) */
+    struct err err; /* its reason */
     struct gpu_copy_progress progress[COPY_FLOWS]; /* of the last batch */
     unsigned batches;
     double gbps[GPU_COPY_GPUS][COPY_BATCHES]; /* GB/s; between GPUs: at index point->gpu */

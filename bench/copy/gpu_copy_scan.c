@@ -2,8 +2,6 @@
 
 #ifdef CONTEND_HAVE_CUDA
 
-#include <stdio.h>
-
 #include "bench/common/points.h"
 #include "bench/registry.h"
 #include "harness/lib/stats/stats.h"
@@ -17,7 +15,6 @@ static const double latency_share = 0.1; /* of the benchmark's time */
 static int run_on_home_node(struct copy_scan *scan, void (*what)(void *job), unsigned gpu)
 {
     struct copy_job *job = &scan->job;
-    char key[DIMS_KEY_MAX], msg[DIMS_KEY_MAX + GPU_MSG];
     team_call(&scan->team, scan->shape.home[gpu], what, job);
     if (!job->rc)
         return 0;
@@ -25,8 +22,9 @@ static int run_on_home_node(struct copy_scan *scan, void (*what)(void *job), uns
     if (!gpu_set_has(&scan->set, at))
         at = job->flow[0].gpu;
     const struct dims point = copy_point_dims(&scan->shape, job->point, gpu);
-    (void)snprintf(msg, sizeof(msg), "%s: %s", dims_format(&bench_gpu_copy, &point, key), job->msg);
-    return gpu_set_drop(&scan->set, at, job->rc, msg);
+    (void)gpu_error_of(job->rc, dims_format(&bench_gpu_copy, &point), &job->err);
+    scan->set.why = job->err;
+    return gpu_set_drop(&scan->set, at, job->rc);
 }
 
 /* Why the node of the point's host memory is left out; code 0 = it is not. */

@@ -3,7 +3,6 @@
 #ifdef CONTEND_HAVE_CUDA
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/registry.h"
@@ -47,9 +46,9 @@ static void walk_run(void *any_walk)
 {
     struct walk *walk = any_walk;
     struct copy_job *job = walk->job;
-    job->rc = gpu_chase(job->set->machine->gpus[walk->chase->gpu].pci_bdf,
-                        memory_of(job, walk->chase), copy_host_bytes(job->host, COPY_PINNED),
-                        walk->seed, &walk->ns, job->msg, sizeof(job->msg));
+    job->rc =
+        gpu_chase(job->set->machine->gpus[walk->chase->gpu].pci_bdf, memory_of(job, walk->chase),
+                  copy_host_bytes(job->host, COPY_PINNED), walk->seed, &walk->ns, &job->err);
 }
 
 void copy_walks_measure(struct copy_walks *walks, size_t i, struct copy_job *job, struct team *team,
@@ -57,7 +56,6 @@ void copy_walks_measure(struct copy_walks *walks, size_t i, struct copy_job *job
 {
     const struct copy_chase *chase = &walks->chases[i];
     struct walk walk = {.job = job, .chase = chase, .seed = walks->seed};
-    char key[DIMS_KEY_MAX], msg[DIMS_KEY_MAX + GPU_MSG];
     if (!has_gpus(set, chase))
         return;
     team_call(team, walks->shape->home[chase->gpu], walk_run, &walk);
@@ -65,8 +63,9 @@ void copy_walks_measure(struct copy_walks *walks, size_t i, struct copy_job *job
     if (!job->rc)
         return;
     const struct dims at = copy_chase_dims(walks->shape, chase);
-    (void)snprintf(msg, sizeof(msg), "%s: %s", dims_format(&bench_gpu_copy, &at, key), job->msg);
-    (void)gpu_set_drop(set, chase->gpu, job->rc, msg);
+    (void)gpu_error_of(job->rc, dims_format(&bench_gpu_copy, &at), &job->err);
+    set->why = job->err;
+    (void)gpu_set_drop(set, chase->gpu, job->rc);
 }
 
 void copy_walks_emit(struct bench_ctx *ctx, const struct copy_walks *walks, size_t i,

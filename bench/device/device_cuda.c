@@ -14,19 +14,17 @@
 
 static int cuda_probe(struct err *err)
 {
-    char msg[GPU_MSG] = "";
-    return gpu_count(msg, sizeof(msg)) > 0 ? 0 : err_set(err, -ENOTSUP, "%s", msg);
+    return gpu_count(err) > 0 ? 0 : -ENOTSUP;
 }
 
 struct cuda_device {
     struct gpu_step *gpu;
-    char name[GPU_NAME_MAX];
+    const char *name;
 };
 
 static int cuda_open(struct device_queue *queue, const struct device_config *config,
                      struct err *err)
 {
-    char msg[GPU_MSG] = "";
     struct cuda_device *device = calloc(1, sizeof(*device));
     float **host = calloc(config->slots, sizeof(float *));
     int rc = device && host ? 0 : err_set(err, -ENOMEM, "no memory for %u slots", config->slots);
@@ -45,9 +43,8 @@ static int cuda_open(struct device_queue *queue, const struct device_config *con
         .host = host,
     };
     if (!rc) {
-        (void)gpu_name(config->machine, config->pci_bdf, device->name);
-        rc = gpu_error_of(gpu_step_open(&step, &device->gpu, msg, sizeof(msg)), device->name, msg,
-                          err);
+        device->name = gpu_name(config->machine, config->pci_bdf);
+        rc = gpu_error_of(gpu_step_open(&step, &device->gpu, err), device->name, err);
     }
     free((void *)host);
     if (rc)
@@ -60,19 +57,15 @@ static int cuda_open(struct device_queue *queue, const struct device_config *con
 static int cuda_submit(struct device_queue *queue, unsigned slot, struct err *err)
 {
     const struct cuda_device *device = queue->impl;
-    char msg[GPU_MSG] = "";
-    return gpu_error_of(gpu_step_submit(device->gpu, slot, msg, sizeof(msg)), device->name, msg,
-                        err);
+    return gpu_error_of(gpu_step_submit(device->gpu, slot, err), device->name, err);
 }
 
 static int cuda_wait(struct device_queue *queue, unsigned slot, struct device_took *took,
                      struct err *err)
 {
     const struct cuda_device *device = queue->impl;
-    char msg[GPU_MSG] = "";
     struct gpu_step_took gpu = {0};
-    int rc = gpu_error_of(gpu_step_wait(device->gpu, slot, &gpu, msg, sizeof(msg)), device->name,
-                          msg, err);
+    int rc = gpu_error_of(gpu_step_wait(device->gpu, slot, &gpu, err), device->name, err);
     *took = (struct device_took){
         .copy_ns = gpu.copy_ns, .prep_ns = gpu.prep_ns, .work_ns = gpu.work_ns};
     return rc;
@@ -81,26 +74,21 @@ static int cuda_wait(struct device_queue *queue, unsigned slot, struct device_to
 static int cuda_poison(struct device_queue *queue, struct err *err)
 {
     const struct cuda_device *device = queue->impl;
-    char msg[GPU_MSG] = "";
-    return gpu_error_of(gpu_step_poison(device->gpu, msg, sizeof(msg)), device->name, msg, err);
+    return gpu_error_of(gpu_step_poison(device->gpu, err), device->name, err);
 }
 
 static int cuda_read(struct device_queue *queue, size_t first, size_t count, float *rows,
                      struct err *err)
 {
     const struct cuda_device *device = queue->impl;
-    char msg[GPU_MSG] = "";
-    return gpu_error_of(gpu_step_read(device->gpu, first, count, rows, msg, sizeof(msg)),
-                        device->name, msg, err);
+    return gpu_error_of(gpu_step_read(device->gpu, first, count, rows, err), device->name, err);
 }
 
 static int cuda_read_prep(struct device_queue *queue, const struct prep_gpu_arrays *arrays,
                           struct err *err)
 {
     const struct cuda_device *device = queue->impl;
-    char msg[GPU_MSG] = "";
-    return gpu_error_of(gpu_step_read_prep(device->gpu, arrays, msg, sizeof(msg)), device->name,
-                        msg, err);
+    return gpu_error_of(gpu_step_read_prep(device->gpu, arrays, err), device->name, err);
 }
 
 static void cuda_peak(const struct device_queue *queue, double *flops, double *bytes)

@@ -29,16 +29,13 @@ static size_t largest(const struct reduce_config *config)
 
 static int prepare(struct reduce *reduce, size_t call, struct err *err)
 {
-    char msg[GPU_MSG] = "";
-    return gpu_error(gpu_collective_prepare(reduce->impl, &reduce->calls[call], msg, sizeof(msg)),
-                     msg, err);
+    return gpu_collective_prepare(reduce->impl, &reduce->calls[call], err);
 }
 
 /* Out of place, so that every step sums the same numbers. */
 static int cuda_open(struct reduce *reduce, const struct reduce_config *config,
                      struct bench_ctx *ctx)
 {
-    char msg[GPU_MSG] = "";
     struct gpu_collective *gc = NULL;
     size_t bytes = largest(config);
     int rc = nccl_team_open(ctx, 1, 0, &gc);
@@ -50,14 +47,13 @@ static int cuda_open(struct reduce *reduce, const struct reduce_config *config,
                      largest(config));
     if (!rc)
         rc = prepare(reduce, 0, ctx->err);
-    return rc ? rc : gpu_error(gpu_collective_fill(gc, 0, msg, sizeof(msg)), msg, ctx->err);
+    return rc ? rc : gpu_collective_fill(gc, 0, ctx->err);
 }
 
 static int launch(struct reduce *reduce, size_t call, struct err *err)
 {
-    char msg[GPU_MSG] = "";
     int rc = prepare(reduce, call, err);
-    return rc ? rc : gpu_error(gpu_collective_enqueue(reduce->impl, 1, msg, sizeof(msg)), msg, err);
+    return rc ? rc : gpu_collective_enqueue(reduce->impl, 1, err);
 }
 
 /* A rank arrives when its launch returns: it may be preempted inside the call, too. */
@@ -72,25 +68,22 @@ static int cuda_start(struct reduce *reduce, uint64_t *arrived_ns, struct err *e
 
 static int cuda_finish(struct reduce *reduce, struct err *err)
 {
-    char msg[GPU_MSG] = "";
-    return gpu_error(gpu_collective_wait(reduce->impl, msg, sizeof(msg)), msg, err);
+    return gpu_collective_wait(reduce->impl, err);
 }
 
 /* Uses other numbers than the steps, over poisoned results. */
 static int check_call(struct reduce *reduce, size_t call, struct err *err)
 {
-    char msg[GPU_MSG] = "";
     struct gpu_collective_verdict verdict = {0};
     int rc = prepare(reduce, call, err);
     if (!rc)
-        rc = gpu_error(gpu_collective_fill(reduce->impl, 1, msg, sizeof(msg)), msg, err);
+        rc = gpu_collective_fill(reduce->impl, 1, err);
     if (!rc)
         rc = launch(reduce, call, err);
     if (!rc)
         rc = cuda_finish(reduce, err);
     if (!rc)
-        rc = gpu_error(gpu_collective_compare(reduce->impl, 1, 1, &verdict, msg, sizeof(msg)), msg,
-                       err);
+        rc = gpu_collective_compare(reduce->impl, 1, 1, &verdict, err);
     if (!rc && verdict.wrong)
         rc = err_set(err, -EBADMSG,
                      "rank %u, %s: %s of %zu bytes: element %llu is %g, not %g; %llu wrong in all",

@@ -39,7 +39,7 @@ struct link {
     uint64_t random_state;
     size_t next_bytes; /* bytes of the next piece */
     int rc;
-    char msg[GPU_MSG];
+    struct err err;
 };
 
 struct h2d_dose {
@@ -62,7 +62,7 @@ static void draw_next(struct link *link)
 static int wait_for_oldest(struct link *link, struct gpu_upload *upload, float *took_ms)
 {
     size_t bytes = 0;
-    int rc = gpu_upload_wait(upload, &bytes, took_ms, link->msg, sizeof(link->msg));
+    int rc = gpu_upload_wait(upload, &bytes, took_ms, &link->err);
     if (!rc)
         (void)atomic_fetch_add(&link->copied, bytes);
     return rc;
@@ -85,7 +85,7 @@ static int measure_solo(struct link *link, struct gpu_upload *upload)
         if (is_over && !queued)
             break;
         if (!is_over && queued < GPU_UPLOAD_DEPTH) {
-            rc = gpu_upload_queue(upload, PIECE, link->msg, sizeof(link->msg));
+            rc = gpu_upload_queue(upload, PIECE, &link->err);
             continue;
         }
         rc = wait_for_oldest(link, upload, &took_ms);
@@ -103,7 +103,7 @@ static int copy_or_wait(struct h2d_dose *dose, struct link *link, struct gpu_upl
     link->claimed = fmax(link->claimed, due - most_behind_bytes);
     double behind = due - link->claimed;
     if (behind >= (double)link->next_bytes && gpu_upload_queued(upload) < GPU_UPLOAD_DEPTH) {
-        int rc = gpu_upload_queue(upload, link->next_bytes, link->msg, sizeof(link->msg));
+        int rc = gpu_upload_queue(upload, link->next_bytes, &link->err);
         link->claimed += (double)link->next_bytes;
         draw_next(link);
         return rc;
@@ -122,8 +122,7 @@ static void run_link(void *arg, unsigned rank, unsigned n)
     struct link *link = &dose->links[rank];
     struct gpu_upload *upload = NULL;
     const size_t most = (size_t)PIECE / 2 * 3;
-    int rc = gpu_upload_open(dose->machine->gpus[rank].pci_bdf, most, &upload, link->msg,
-                             sizeof(link->msg));
+    int rc = gpu_upload_open(dose->machine->gpus[rank].pci_bdf, most, &upload, &link->err);
     (void)atomic_fetch_add(&dose->opened, 1);
     /* One after the other: links may share a way to the memory. */
     while (atomic_load(&dose->opened) < n || atomic_load(&dose->ready) < rank)
@@ -139,7 +138,7 @@ static void run_link(void *arg, unsigned rank, unsigned n)
     while (!rc && dose_team_runs(&dose->team))
         rc = copy_or_wait(dose, link, upload);
     if (!rc)
-        rc = gpu_upload_check(upload, link->msg, sizeof(link->msg));
+        rc = gpu_upload_check(upload, &link->err);
     link->rc = rc;
     gpu_upload_close(upload);
 }
@@ -161,12 +160,12 @@ static unsigned find_cpu(const struct bench_machine *machine, unsigned gpu)
 /* The first link's error, with its GPU's name; only while no thread writes it. */
 static int check_links(const struct h2d_dose *dose, struct err *err)
 {
-    char name[GPU_NAME_MAX];
     int rc = 0;
-    for (unsigned i = 0; i < dose->machine->ngpus && !rc; i++)
-        rc = gpu_error_of(dose->links[i].rc,
-                          gpu_name(dose->machine, dose->machine->gpus[i].pci_bdf, name),
-                          dose->links[i].msg, err);
+    for (unsigned i = 0; i < dose->machine->ngpus && !rc; i++) {
+        rc = dose->links[i].rc;
+        *err = dose->links[i].err;
+        (void)gpu_error_of(rc, gpu_name(dose->machine, dose->machine->gpus[i].pci_bdf), err);
+    }
     return rc;
 }
 

@@ -45,13 +45,12 @@ static int64_t block_of(const struct batch_params *params)
 int batches_validate(const void *raw, struct err *err)
 {
     const struct batch_params *params = raw;
-    char size[32], most[32];
     uint64_t batch = array_bytes((uint64_t)params->rows, (uint64_t)params->cols, 1);
-    (void)units_format_bytes(largest_array_bytes, most, sizeof(most));
+    const char *most = units_bytes(largest_array_bytes);
     if (batch > largest_array_bytes)
-        return err_set(
-            err, -EINVAL, "rows %" PRId64 " x cols %" PRId64 " is a batch of %s; at most %s",
-            params->rows, params->cols, units_format_bytes(batch, size, sizeof(size)), most);
+        return err_set(err, -EINVAL,
+                       "rows %" PRId64 " x cols %" PRId64 " is a batch of %s; at most %s",
+                       params->rows, params->cols, units_bytes(batch), most);
     if (params->block > params->rows)
         return err_set(err, -EINVAL, "block %" PRId64 " is larger than rows %" PRId64,
                        params->block, params->rows);
@@ -63,8 +62,7 @@ int batches_validate(const void *raw, struct err *err)
     if (matrices > largest_array_bytes)
         return err_set(err, -EINVAL,
                        "block %" PRId64 " of rows %" PRId64 " makes %s of covariances; at most %s",
-                       params->block, params->rows,
-                       units_format_bytes(matrices, size, sizeof(size)), most);
+                       params->block, params->rows, units_bytes(matrices), most);
     return 0;
 }
 

@@ -1,41 +1,34 @@
 #include "bench/gpu/gpu.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
-int gpu_error(int rc, const char *msg, struct err *err)
+#include "harness/lib/base/str.h"
+
+int gpu_error_of(int rc, const char *name, struct err *err)
 {
-    return rc ? err_set(err, rc, "%s", msg) : 0;
+    const struct err why = *err;
+    return rc ? err_set(err, rc, "%s: %s", name, why.msg) : 0;
 }
 
-int gpu_error_of(int rc, const char *name, const char *msg, struct err *err)
-{
-    return rc ? err_set(err, rc, "%s: %s", name, msg) : 0;
-}
-
-char *gpu_name(const struct bench_machine *machine, const char *pci_bdf,
-               char name[static GPU_NAME_MAX])
+const char *gpu_name(const struct bench_machine *machine, const char *pci_bdf)
 {
     for (unsigned i = 0; i < machine->ngpus; i++)
-        if (strcmp(machine->gpus[i].pci_bdf, pci_bdf) == 0) {
-            (void)snprintf(name, GPU_NAME_MAX, "GPU %u (%.28s)", i, pci_bdf);
-            return name;
-        }
-    (void)snprintf(name, GPU_NAME_MAX, "GPU %.31s", pci_bdf[0] ? pci_bdf : "0");
-    return name;
+        if (strcmp(machine->gpus[i].pci_bdf, pci_bdf) == 0)
+            return str_fmt("GPU %u (%.28s)", i, pci_bdf);
+    return str_fmt("GPU %.31s", pci_bdf[0] ? pci_bdf : "0");
 }
 
 #ifdef CONTEND_HAVE_CUDA
 
+#include "harness/lib/base/str.h"
 #include "kernels/gpu/gpu_common.h"
 
 /* Checks that CUDA shows GPUs and the machine lists some. */
 static int probe_driver(struct bench_ctx *ctx)
 {
-    char msg[GPU_MSG] = "";
-    if (gpu_count(msg, sizeof(msg)) == 0)
-        return err_set(ctx->err, -ENOTSUP, "%s", msg);
+    if (gpu_count(ctx->err) == 0)
+        return -ENOTSUP;
     if (ctx->machine->ngpus == 0)
         return err_set(ctx->err, -ENOTSUP, "the machine lists no GPU");
     return 0;
@@ -43,11 +36,10 @@ static int probe_driver(struct bench_ctx *ctx)
 
 static int check_gpu(struct bench_ctx *ctx, unsigned gpu)
 {
-    char msg[GPU_MSG] = "", name[GPU_NAME_MAX];
     const char *pci_bdf = ctx->machine->gpus[gpu].pci_bdf;
-    if (gpu_check(pci_bdf, msg, sizeof(msg)) == 0)
+    if (gpu_check(pci_bdf, ctx->err) == 0)
         return 0;
-    return gpu_error_of(-ENOTSUP, gpu_name(ctx->machine, pci_bdf, name), msg, ctx->err);
+    return gpu_error_of(-ENOTSUP, gpu_name(ctx->machine, pci_bdf), ctx->err);
 }
 
 int gpu_probe(struct bench_ctx *ctx)

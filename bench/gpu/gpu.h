@@ -1,19 +1,13 @@
 /*
- * Shared by benchmarks on GPUs. The kernels' functions (kernels/gpu/gpu_*.h) write their messages
- * into an array. The functions here make errors of the harness from them, with the GPU's number and
- * address.
+ * Shared by benchmarks on GPUs. The kernels' errors name no GPU:
  *
- *   char msg[GPU_MSG];
- *   rc = gpu_launch_open(bdf, &gpu, msg, sizeof(msg));
- *   rc = gpu_error_of(rc, gpu_name(ctx->machine, bdf, name), msg, ctx->err);
+ *   rc = gpu_launch_open(bdf, &gpu, ctx->err);
+ *   rc = gpu_error_of(rc, gpu_name(ctx->machine, bdf), ctx->err);
  */
 #ifndef CONTEND_BENCH_GPU_GPU_H
 #define CONTEND_BENCH_GPU_GPU_H
 
 #include "harness/contract/bench.h"
-
-enum { GPU_MSG = 240 }; /* bytes of a message; fewer than in struct err */
-enum { GPU_NAME_MAX = 48 };
 
 /*
  * -ENOTSUP with the reason: built without CUDA, no driver or an old one, no GPU in ctx->machine, or
@@ -25,13 +19,9 @@ enum { GPU_NAME_MAX = 48 };
 int gpu_probe(struct bench_ctx *ctx);
 
 /* "GPU 3 (0000:e1:00.0)", with its index in the machine; "GPU 0000:e1:00.0" if not listed there. */
-char *gpu_name(const struct bench_machine *machine, const char *pci_bdf,
-               char name[static GPU_NAME_MAX]);
+const char *gpu_name(const struct bench_machine *machine, const char *pci_bdf);
 
-/* 0 for rc 0, else rc with the GPU's name and the message in err. */
-int gpu_error_of(int rc, const char *name, const char *msg, struct err *err);
-
-/* The same for errors that concern no single GPU. */
-int gpu_error(int rc, const char *msg, struct err *err);
+/* If rc is an error, puts the name before the message. Returns rc. */
+int gpu_error_of(int rc, const char *name, struct err *err);
 
 #endif

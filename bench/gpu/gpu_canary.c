@@ -14,7 +14,6 @@
  */
 #include <errno.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "bench/gpu/gpu.h"
@@ -43,8 +42,7 @@ static const uint64_t warm_up_ns = 50000000;
 struct report {
     unsigned gpu; /* its index in the machine */
     double time_us, cycles;
-    int code; /* not 0: why there are no values */
-    char msg[GPU_MSG];
+    struct err err; /* why there are no values; code 0 = there are some */
 };
 
 struct canary {
@@ -67,14 +65,14 @@ static int canary_setup(struct bench_ctx *ctx)
     if (ctx->peers->size > RANKS_MOST)
         return err_set(ctx->err, -ENOTSUP, "more than %d GPUs", RANKS_MOST);
     c->report.gpu = gpu_index(ctx);
-    c->report.code = gpu_canary_open(ctx->pci_bdf, &c->gpu, c->report.msg, sizeof(c->report.msg));
+    c->report.err.code = gpu_canary_open(ctx->pci_bdf, &c->gpu, &c->report.err);
     return 0;
 }
 
 static int run_once(struct canary *c, double *time_us, double *cycles)
 {
     double seconds = 0;
-    int rc = gpu_canary_run(c->gpu, &seconds, cycles, c->report.msg, sizeof(c->report.msg));
+    int rc = gpu_canary_run(c->gpu, &seconds, cycles, &c->report.err);
     *time_us = seconds * 1e6;
     return rc;
 }
@@ -82,11 +80,10 @@ static int run_once(struct canary *c, double *time_us, double *cycles)
 static int check_results(struct canary *c)
 {
     unsigned wrong = 0;
-    int rc = gpu_canary_check(c->gpu, &wrong, c->report.msg, sizeof(c->report.msg));
+    int rc = gpu_canary_check(c->gpu, &wrong, &c->report.err);
     if (rc || !wrong)
         return rc;
-    (void)snprintf(c->report.msg, sizeof(c->report.msg), "%u threads computed wrongly", wrong);
-    return -EBADMSG;
+    return err_set(&c->report.err, -EBADMSG, "%u threads computed wrongly", wrong);
 }
 
 static int measure(struct canary *c)
@@ -117,12 +114,11 @@ static bool is_reported(const struct canary *c, unsigned rank)
 
 static void emit_gpu(struct bench_ctx *ctx, const struct report *report)
 {
-    struct err why = {0};
-    char name[GPU_NAME_MAX];
+    struct err why = report->err;
     const char *pci_bdf =
         report->gpu < ctx->machine->ngpus ? ctx->machine->gpus[report->gpu].pci_bdf : ctx->pci_bdf;
     const struct dims at = DIMS({BY_GPU, report->gpu});
-    (void)gpu_error_of(report->code, gpu_name(ctx->machine, pci_bdf, name), report->msg, &why);
+    (void)gpu_error_of(why.code, gpu_name(ctx->machine, pci_bdf), &why);
     if (bench_emit_absent(ctx, CANARY_TIME, &why, at))
         return;
     bench_emit(ctx, CANARY_TIME, report->time_us, at);
@@ -132,8 +128,8 @@ static void emit_gpu(struct bench_ctx *ctx, const struct report *report)
 static int canary_scan(struct bench_ctx *ctx)
 {
     struct canary *c = ctx->state;
-    if (!c->report.code)
-        c->report.code = measure(c);
+    if (!c->report.err.code)
+        c->report.err.code = measure(c);
     int rc = peers_gather(ctx->peers, &c->report, c->all, sizeof(c->report), ctx->err);
     for (unsigned rank = 0; !rc && ctx->peers->rank == 0 && rank < ctx->peers->size; rank++)
         if (!is_reported(c, rank))

@@ -27,7 +27,6 @@
  * GPU that fails is a failed row and is left out; the other GPUs are measured.
  */
 #include <errno.h>
-#include <stdio.h>
 
 #include "bench/common/busy_team.h"
 #include "bench/gpu/gpu.h"
@@ -138,44 +137,41 @@ static int time_interval(struct launch *t, unsigned number, const struct way *wa
                          uint64_t *took_ns)
 {
     struct gpu_launch *gpu = t->gpus[number];
-    char msg[GPU_MSG] = "";
     int rc = 0;
     uint64_t start_ns = clock_now_ns();
     switch (way->what) {
     case WHAT_LAUNCH:
     case WHAT_QUEUE:
-        rc = gpu_launch_kernels(gpu, batch, msg, sizeof(msg));
+        rc = gpu_launch_kernels(gpu, batch, &t->set.why);
         break;
     case WHAT_GRAPH20:
-        rc = gpu_launch_graphs(gpu, GPU_GRAPH_CHAIN, batch / GPU_GRAPH_KERNELS, msg, sizeof(msg));
+        rc = gpu_launch_graphs(gpu, GPU_GRAPH_CHAIN, batch / GPU_GRAPH_KERNELS, &t->set.why);
         break;
     case WHAT_SYNC:
         for (unsigned i = 0; i < batch && !rc; i++) {
-            rc = gpu_launch_kernels(gpu, 1, msg, sizeof(msg));
-            rc = rc ? rc : gpu_launch_wait(gpu, msg, sizeof(msg));
+            rc = gpu_launch_kernels(gpu, 1, &t->set.why);
+            rc = rc ? rc : gpu_launch_wait(gpu, &t->set.why);
         }
         break;
     case WHAT_GRAPH1:
         for (unsigned i = 0; i < batch && !rc; i++) {
-            rc = gpu_launch_graphs(gpu, GPU_GRAPH_ONE, 1, msg, sizeof(msg));
-            rc = rc ? rc : gpu_launch_wait(gpu, msg, sizeof(msg));
+            rc = gpu_launch_graphs(gpu, GPU_GRAPH_ONE, 1, &t->set.why);
+            rc = rc ? rc : gpu_launch_wait(gpu, &t->set.why);
         }
         break;
     }
     if (way->what == WHAT_LAUNCH)
         *took_ns = clock_now_ns() - start_ns;
     if (!rc)
-        rc = gpu_launch_wait(gpu, msg, sizeof(msg));
+        rc = gpu_launch_wait(gpu, &t->set.why);
     if (way->what != WHAT_LAUNCH)
         *took_ns = clock_now_ns() - start_ns;
-    return gpu_set_drop(&t->set, number, rc, msg);
+    return gpu_set_drop(&t->set, number, rc);
 }
 
 static int set_wait(struct launch *t, unsigned gpu, enum gpu_wait wait)
 {
-    char msg[GPU_MSG] = "";
-    int rc = gpu_launch_set_wait(t->gpus[gpu], wait, msg, sizeof(msg));
-    return gpu_set_drop(&t->set, gpu, rc, msg);
+    return gpu_set_drop(&t->set, gpu, gpu_launch_set_wait(t->gpus[gpu], wait, &t->set.why));
 }
 
 /* Runs at least one interval, even if it takes longer than the slice on a busy CPU. */
@@ -223,9 +219,8 @@ static int choose_batches(struct launch *t, unsigned gpu)
 
 static int open_gpu(struct launch *t, unsigned gpu)
 {
-    char msg[GPU_MSG] = "";
-    int rc = gpu_launch_open(t->set.machine->gpus[gpu].pci_bdf, &t->gpus[gpu], msg, sizeof(msg));
-    return rc ? gpu_set_drop(&t->set, gpu, rc, msg) : choose_batches(t, gpu);
+    int rc = gpu_launch_open(t->set.machine->gpus[gpu].pci_bdf, &t->gpus[gpu], &t->set.why);
+    return rc ? gpu_set_drop(&t->set, gpu, rc) : choose_batches(t, gpu);
 }
 
 static int launch_setup(struct bench_ctx *ctx)
@@ -253,19 +248,18 @@ static void launch_teardown(struct bench_ctx *ctx)
 /* Measures how the driver waits: it may not follow a flag. */
 static int measure_waits(struct launch *t, unsigned gpu)
 {
-    char msg[GPU_MSG] = "";
     int rc = 0;
     for (int wait = 0; wait < GPU_WAITS && !rc; wait++) {
         rc = set_wait(t, gpu, (enum gpu_wait)wait);
         if (rc)
             break;
-        rc = gpu_launch_delay(t->gpus[gpu], delay_ns, msg, sizeof(msg));
+        rc = gpu_launch_delay(t->gpus[gpu], delay_ns, &t->set.why);
         uint64_t cpu_ns = clock_thread_cpu_ns(), start_ns = clock_now_ns();
         if (!rc)
-            rc = gpu_launch_wait(t->gpus[gpu], msg, sizeof(msg));
+            rc = gpu_launch_wait(t->gpus[gpu], &t->set.why);
         double took_ns = (double)(clock_now_ns() - start_ns);
         t->wait_share[wait] = (double)(clock_thread_cpu_ns() - cpu_ns) / took_ns;
-        (void)gpu_set_drop(&t->set, gpu, rc, msg);
+        (void)gpu_set_drop(&t->set, gpu, rc);
     }
     return rc;
 }
@@ -300,15 +294,13 @@ static void emit_gpu(struct bench_ctx *ctx, unsigned gpu)
 /* Checks that all kernels launched since the GPU was opened have run, timed ones included. */
 static int check_count(struct launch *t, unsigned gpu)
 {
-    char msg[GPU_MSG] = "";
     uint64_t ran = 0, launched = 0;
-    int rc = gpu_launch_count(t->gpus[gpu], &ran, &launched, msg, sizeof(msg));
+    int rc = gpu_launch_count(t->gpus[gpu], &ran, &launched, &t->set.why);
     if (!rc && ran != launched) {
-        rc = -EBADMSG;
-        (void)snprintf(msg, sizeof(msg), "it ran %llu kernels of %llu that were launched",
-                       (unsigned long long)ran, (unsigned long long)launched);
+        rc = err_set(&t->set.why, -EBADMSG, "it ran %llu kernels of %llu that were launched",
+                     (unsigned long long)ran, (unsigned long long)launched);
     }
-    return gpu_set_drop(&t->set, gpu, rc, msg);
+    return gpu_set_drop(&t->set, gpu, rc);
 }
 
 /* An error if the GPU was lost, or the load on the CPUs failed. */

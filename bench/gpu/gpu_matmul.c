@@ -33,7 +33,6 @@
  * and throttling need slices of about 0.4 s or more.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "bench/common/points.h"
@@ -145,9 +144,8 @@ static int matmul_validate(const void *params, struct err *err)
 static int probe_type(struct bench_ctx *ctx, enum matmul_type type)
 {
     for (unsigned i = 0; i < ctx->machine->ngpus; i++) {
-        char msg[GPU_MSG] = "";
         struct gpu_matmul_device device;
-        if (!gpu_matmul_device(ctx->machine->gpus[i].pci_bdf, &device, msg, sizeof(msg)) &&
+        if (!gpu_matmul_device(ctx->machine->gpus[i].pci_bdf, &device, NULL) &&
             gpu_matmul_has(type, device.cc))
             return 0;
     }
@@ -157,10 +155,10 @@ static int probe_type(struct bench_ctx *ctx, enum matmul_type type)
 static int matmul_probe(struct bench_ctx *ctx)
 {
     const struct matmul_params *params = ctx->params;
-    char msg[GPU_MSG] = "", version[32];
+    char version[32];
     int rc = gpu_probe(ctx);
     if (!rc)
-        rc = gpu_error(gpu_matmul_load(msg, sizeof(msg)), msg, ctx->err);
+        rc = gpu_matmul_load(ctx->err);
     if (!rc)
         bench_library(ctx, "cuBLASLt", gpu_matmul_library(version, sizeof(version)));
     return rc || !params->type ? rc : probe_type(ctx, (enum matmul_type)(params->type - 1));
@@ -203,18 +201,16 @@ static bool shrink(const struct matmul_params *params, struct matmul_shape *shap
 /* Shrinks the shape, which is the same for all GPUs; drops a GPU without room for the smallest. */
 static void fit_size(struct matmul *t, const struct bench_ctx *ctx, unsigned i)
 {
-    char msg[GPU_MSG] = "";
     uint64_t free_bytes = 0;
     struct matmul_shape shape = t->shape;
-    int rc = gpu_matmul_free_bytes(ctx->machine->gpus[i].pci_bdf, &free_bytes, msg, sizeof(msg));
+    int rc = gpu_matmul_free_bytes(ctx->machine->gpus[i].pci_bdf, &free_bytes, &t->set.why);
     while (!rc && bytes_of(ctx, &t->gpus[i], &shape) > free_bytes / 10 * 9) {
         if (shrink(ctx->params, &shape))
             continue;
-        rc = -ENOMEM;
-        (void)snprintf(msg, sizeof(msg), "it has too little free memory: %llu MiB",
-                       (unsigned long long)(free_bytes >> 20));
+        rc = err_set(&t->set.why, -ENOMEM, "it has too little free memory: %llu MiB",
+                     (unsigned long long)(free_bytes >> 20));
     }
-    if (!gpu_set_drop(&t->set, i, rc, msg))
+    if (!gpu_set_drop(&t->set, i, rc))
         t->shape = shape;
 }
 
@@ -248,13 +244,12 @@ static int open_type(struct matmul *t, const struct bench_ctx *ctx, unsigned gpu
         .seed = t->seed,
         .same_as = find_same_model(t, gpu, type),
     };
-    char msg[GPU_MSG] = "";
-    int rc = gpu_matmul_open(&config, &t->gpus[gpu].of[type], msg, sizeof(msg));
+    int rc = gpu_matmul_open(&config, &t->gpus[gpu].of[type], &t->set.why);
     if (rc != -ENOTSUP)
-        return gpu_set_drop(&t->set, gpu, rc, msg);
-    (void)gpu_error(rc, msg, &t->gpus[gpu].absent[type]);
+        return gpu_set_drop(&t->set, gpu, rc);
+    t->gpus[gpu].absent[type] = t->set.why;
     log_warn("gpu_matmul: GPU %u: %s is left out: %s", gpu,
-             matmul_type_name((enum matmul_type)type), msg);
+             matmul_type_name((enum matmul_type)type), t->set.why.msg);
     return 0;
 }
 
@@ -275,19 +270,18 @@ static void open_gpu(struct matmul *t, const struct bench_ctx *ctx, unsigned gpu
 
 static void ask_device(struct matmul *t, unsigned gpu)
 {
-    char msg[GPU_MSG] = "";
-    int rc = gpu_matmul_device(t->set.machine->gpus[gpu].pci_bdf, &t->gpus[gpu].device, msg,
-                               sizeof(msg));
-    (void)gpu_set_drop(&t->set, gpu, rc, msg);
+    (void)gpu_set_drop(
+        &t->set, gpu,
+        gpu_matmul_device(t->set.machine->gpus[gpu].pci_bdf, &t->gpus[gpu].device, &t->set.why));
 }
 
 static int matmul_setup(struct bench_ctx *ctx)
 {
     struct matmul *t = ctx->state;
-    char msg[GPU_MSG] = "", version[32];
+    char version[32];
     t->seed = ctx->seed;
     gpu_set_open(&t->set, ctx->machine);
-    int rc = gpu_error(gpu_matmul_load(msg, sizeof(msg)), msg, ctx->err);
+    int rc = gpu_matmul_load(ctx->err);
     if (rc)
         return rc;
     for (unsigned i = 0; i < t->set.n; i++)

@@ -41,28 +41,26 @@ static void slice_idle(void *arg, bool counts)
 static int slice_queue(void *arg, unsigned gpu, unsigned slot)
 {
     struct matmul *t = arg;
-    char msg[GPU_MSG] = "";
-    int rc = gpu_matmul_queue(t->gpus[gpu].of[t->type], slot, t->gpus[gpu].count, msg, sizeof(msg));
-    return gpu_set_drop(&t->set, gpu, rc, msg);
+    return gpu_set_drop(
+        &t->set, gpu,
+        gpu_matmul_queue(t->gpus[gpu].of[t->type], slot, t->gpus[gpu].count, &t->set.why));
 }
 
 static int slice_done(void *arg, unsigned gpu, unsigned slot, bool *done)
 {
     struct matmul *t = arg;
-    char msg[GPU_MSG] = "";
-    int rc = gpu_matmul_done(t->gpus[gpu].of[t->type], slot, done, msg, sizeof(msg));
-    return gpu_set_drop(&t->set, gpu, rc, msg);
+    return gpu_set_drop(&t->set, gpu,
+                        gpu_matmul_done(t->gpus[gpu].of[t->type], slot, done, &t->set.why));
 }
 
 static int slice_take(void *arg, unsigned gpu, unsigned slot, bool counts)
 {
     struct matmul *t = arg;
     struct matmul_result *result = result_of(t, gpu);
-    char msg[GPU_MSG] = "";
     double seconds = 0;
-    int rc = gpu_matmul_wait(t->gpus[gpu].of[t->type], slot, &seconds, msg, sizeof(msg));
+    int rc = gpu_matmul_wait(t->gpus[gpu].of[t->type], slot, &seconds, &t->set.why);
     if (rc)
-        return gpu_set_drop(&t->set, gpu, rc, msg);
+        return gpu_set_drop(&t->set, gpu, rc);
     if (!counts)
         return 0;
     result->products += t->gpus[gpu].count;
@@ -89,17 +87,13 @@ static bool takes_part(const struct matmul *t, unsigned gpu)
 
 static void poison(struct matmul *t, unsigned gpu)
 {
-    char msg[GPU_MSG] = "";
-    int rc = gpu_matmul_poison(t->gpus[gpu].of[t->type], msg, sizeof(msg));
-    (void)gpu_set_drop(&t->set, gpu, rc, msg);
+    (void)gpu_set_drop(&t->set, gpu, gpu_matmul_poison(t->gpus[gpu].of[t->type], &t->set.why));
 }
 
 /* Checks the output of the last timed product. */
 static void check(struct matmul *t, unsigned gpu)
 {
-    char msg[GPU_MSG] = "";
-    int rc = gpu_matmul_check(t->gpus[gpu].of[t->type], msg, sizeof(msg));
-    (void)gpu_set_drop(&t->set, gpu, rc, msg);
+    (void)gpu_set_drop(&t->set, gpu, gpu_matmul_check(t->gpus[gpu].of[t->type], &t->set.why));
 }
 
 void matmul_slice_run(struct matmul *t, enum matmul_type type, unsigned group, double slice_s)

@@ -15,7 +15,6 @@
 #include "bench/gpu/gpu_memory.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "bench/gpu/gpu.h"
 #include "bench/registry.h"
@@ -68,12 +67,10 @@ static int memory_setup(struct bench_ctx *ctx)
     t->seed = ctx->round_seed;
     gpu_set_open(&t->set, ctx->machine);
     for (unsigned i = 0; i < t->set.n; i++) {
-        char msg[GPU_MSG] = "";
         if (gpu_set_has(&t->set, i))
             (void)gpu_set_drop(&t->set, i,
                                gpu_memory_open(ctx->machine->gpus[i].pci_bdf, params->size,
-                                               &t->gpu[i], msg, sizeof(msg)),
-                               msg);
+                                               &t->gpu[i], &t->set.why));
     }
     return gpu_set_check(&t->set, ctx->err);
 }
@@ -87,32 +84,28 @@ static void memory_teardown(struct bench_ctx *ctx)
 
 static void wait_for(struct memory_test *t, unsigned i)
 {
-    char msg[GPU_MSG] = "";
     struct gpu_memory_wrong wrong = {0};
     double seconds = 0;
-    int rc = gpu_memory_wait(t->gpu[i], &seconds, &wrong, msg, sizeof(msg));
+    int rc = gpu_memory_wait(t->gpu[i], &seconds, &wrong, &t->set.why);
     t->seconds[i] += seconds;
     if (!rc && wrong.words) {
-        rc = -EBADMSG;
-        (void)snprintf(msg, sizeof(msg),
-                       "%llu wrong words of its memory, the first at byte 0x%llx of %llu: expected "
-                       "%016llx, read %016llx",
-                       (unsigned long long)wrong.words, (unsigned long long)wrong.at_byte,
-                       (unsigned long long)gpu_memory_bytes(t->gpu[i]),
-                       (unsigned long long)wrong.expected, (unsigned long long)wrong.actual);
+        rc = err_set(&t->set.why, -EBADMSG,
+                     "%llu wrong words of its memory, the first at byte 0x%llx of %llu: expected "
+                     "%016llx, read %016llx",
+                     (unsigned long long)wrong.words, (unsigned long long)wrong.at_byte,
+                     (unsigned long long)gpu_memory_bytes(t->gpu[i]),
+                     (unsigned long long)wrong.expected, (unsigned long long)wrong.actual);
     }
-    (void)gpu_set_drop(&t->set, i, rc, msg);
+    (void)gpu_set_drop(&t->set, i, rc);
 }
 
 void memory_test_pass(struct memory_test *t)
 {
     enum gpu_memory_pattern pattern = (enum gpu_memory_pattern)(t->passes % GPU_MEMORY_PATTERNS);
     for (unsigned i = 0; i < t->set.n; i++) {
-        char msg[GPU_MSG] = "";
         if (gpu_set_has(&t->set, i))
             (void)gpu_set_drop(
-                &t->set, i,
-                gpu_memory_queue(t->gpu[i], pattern, t->seed + t->passes, msg, sizeof(msg)), msg);
+                &t->set, i, gpu_memory_queue(t->gpu[i], pattern, t->seed + t->passes, &t->set.why));
     }
     for (unsigned i = 0; i < t->set.n; i++)
         if (gpu_set_has(&t->set, i))

@@ -25,12 +25,12 @@ bool gpu_set_runs(const struct gpu_set *set, const struct gpu_group *group)
     return group->all ? gpu_set_left(set) > 1 : gpu_set_has(set, group->first);
 }
 
-int gpu_set_drop(struct gpu_set *set, unsigned gpu, int rc, const char *msg)
+int gpu_set_drop(struct gpu_set *set, unsigned gpu, int rc)
 {
-    char name[GPU_NAME_MAX];
     if (!rc || !gpu_set_has(set, gpu))
         return rc;
-    (void)gpu_error_of(rc, gpu_name(set->machine, set->machine->gpus[gpu].pci_bdf, name), msg,
+    set->dropped[gpu] = set->why;
+    (void)gpu_error_of(rc, gpu_name(set->machine, set->machine->gpus[gpu].pci_bdf),
                        &set->dropped[gpu]);
     log_warn("left out: %s", set->dropped[gpu].msg);
     return rc;
@@ -59,9 +59,8 @@ void gpu_set_open(struct gpu_set *set, const struct bench_machine *machine)
 {
     gpu_set_init(set, machine);
     for (unsigned gpu = 0; gpu < set->n; gpu++) {
-        char msg[GPU_MSG] = "";
-        int rc = gpu_check(machine->gpus[gpu].pci_bdf, msg, sizeof(msg));
-        (void)gpu_set_drop(set, gpu, rc, msg);
+        int rc = gpu_check(machine->gpus[gpu].pci_bdf, &set->why);
+        (void)gpu_set_drop(set, gpu, rc);
     }
 }
 

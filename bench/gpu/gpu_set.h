@@ -3,8 +3,8 @@
  * fails during a measurement, does not prevent values of the other GPUs.
  *
  *   gpu_set_init(&set, ctx->machine);
- *   rc = gpu_x(..., msg, sizeof(msg));
- *   gpu_set_drop(&set, gpu, rc, msg);
+ *   rc = gpu_x(..., &set.why);
+ *   gpu_set_drop(&set, gpu, rc);
  *   ... for all GPUs: if (gpu_set_has(&set, gpu)) ...
  *   rc = gpu_set_check(&set, ctx->err);       an error if no GPU is left
  *   gpu_set_emit(ctx, &set, METRIC, BY_GPU);  a row for each GPU that is left out
@@ -21,6 +21,7 @@ enum { GPU_SET_MAX = GPU_OVERLAP_GPUS };
 
 struct gpu_set {
     const struct bench_machine *machine;
+    struct err why;                  /* where callers let an error be written */
     unsigned n;                      /* GPUs of the machine, at most GPU_SET_MAX */
     struct err dropped[GPU_SET_MAX]; /* why a GPU is left out, with its name; code 0 = it is not */
 };
@@ -43,8 +44,9 @@ unsigned gpu_set_left(const struct gpu_set *set);
 /* True if a group of bench/gpu/gpu_overlap.h can run: its GPU is left, or of all at least two. */
 bool gpu_set_runs(const struct gpu_set *set, const struct gpu_group *group);
 
-/* Leaves a GPU out if rc is an error, and warns on stderr; the first reason stays. Returns rc. */
-int gpu_set_drop(struct gpu_set *set, unsigned gpu, int rc, const char *msg);
+/* Leaves a GPU out if rc is an error, for the reason in set->why, and warns on stderr; the first
+ * reason stays. Returns rc. */
+int gpu_set_drop(struct gpu_set *set, unsigned gpu, int rc);
 
 /* If no GPU is left, returns the code and reason of the first GPU; else 0. */
 int gpu_set_check(const struct gpu_set *set, struct err *err);

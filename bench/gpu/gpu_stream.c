@@ -22,7 +22,6 @@
  * stays in the L2; with less than twice, values are noisy.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <time.h>
 
 #include "bench/common/memory.h"
@@ -137,18 +136,15 @@ static int choose_size(struct stream *t, const struct bench_ctx *ctx)
     const struct stream_params *params = ctx->params;
     uint64_t least_free = UINT64_MAX, most_l2 = 0;
     for (unsigned i = 0; i < t->set.n; i++) {
-        char msg[GPU_MSG] = "";
         uint64_t free_bytes = 0, *l2_bytes = &t->gpus[i].l2_bytes;
-        int rc = gpu_set_has(&t->set, i)
-                     ? gpu_stream_memory(ctx->machine->gpus[i].pci_bdf, &free_bytes, l2_bytes, msg,
-                                         sizeof(msg))
-                     : 0;
+        int rc = gpu_set_has(&t->set, i) ? gpu_stream_memory(ctx->machine->gpus[i].pci_bdf,
+                                                             &free_bytes, l2_bytes, &t->set.why)
+                                         : 0;
         if (!rc && gpu_set_has(&t->set, i) && room_of(free_bytes) < GPU_STREAM_GRAIN) {
-            rc = -ENOMEM;
-            (void)snprintf(msg, sizeof(msg), "%llu bytes are free: too few for three arrays",
-                           (unsigned long long)free_bytes);
+            rc = err_set(&t->set.why, -ENOMEM, "%llu bytes are free: too few for three arrays",
+                         (unsigned long long)free_bytes);
         }
-        (void)gpu_set_drop(&t->set, i, rc, msg);
+        (void)gpu_set_drop(&t->set, i, rc);
         if (!gpu_set_has(&t->set, i))
             continue;
         least_free = free_bytes < least_free ? free_bytes : least_free;
@@ -164,23 +160,23 @@ static int choose_size(struct stream *t, const struct bench_ctx *ctx)
     return gpu_set_check(&t->set, ctx->err);
 }
 
-/* Runs a batch on one GPU; 0, or the reason of a failure in msg. */
+/* Runs a batch on one GPU; 0, or an error. */
 static int run_batch(const struct stream_gpu *gpu, enum gpu_stream_op op, unsigned shape,
-                     unsigned passes, double *seconds, char msg[static GPU_MSG])
+                     unsigned passes, double *seconds, struct err *err)
 {
-    int rc = gpu_stream_queue(gpu->gpu, 0, op, shape, passes, msg, GPU_MSG);
-    return rc ? rc : gpu_stream_wait(gpu->gpu, 0, seconds, msg, GPU_MSG);
+    int rc = gpu_stream_queue(gpu->gpu, 0, op, shape, passes, err);
+    return rc ? rc : gpu_stream_wait(gpu->gpu, 0, seconds, err);
 }
 
 /* GB/s of the fastest of some short batches, after one pass to warm up. */
 static int try_shape(const struct stream *t, struct stream_gpu *gpu, enum gpu_stream_op op,
-                     unsigned shape, double *gbps, char msg[static GPU_MSG])
+                     unsigned shape, double *gbps, struct err *err)
 {
     double seconds = 0;
-    int rc = run_batch(gpu, op, shape, 1, &seconds, msg);
+    int rc = run_batch(gpu, op, shape, 1, &seconds, err);
     *gbps = 0;
     for (int i = 0; i < TRIALS && !rc; i++) {
-        rc = run_batch(gpu, op, shape, TRIAL_PASSES, &seconds, msg);
+        rc = run_batch(gpu, op, shape, TRIAL_PASSES, &seconds, err);
         double got = rc ? 0 : gbps_of(t, op, TRIAL_PASSES, seconds);
         *gbps = got > *gbps ? got : *gbps;
     }
@@ -195,12 +191,12 @@ static unsigned passes_for(const struct stream *t, enum gpu_stream_op op, double
 }
 
 static int choose_shape(const struct stream *t, struct stream_gpu *gpu, enum gpu_stream_op op,
-                        char msg[static GPU_MSG])
+                        struct err *err)
 {
     double best_gbps = 0, gbps;
     int rc = 0;
     for (unsigned shape = 0; shape < GPU_STREAM_SHAPES && !rc; shape++) {
-        rc = try_shape(t, gpu, op, shape, &gbps, msg);
+        rc = try_shape(t, gpu, op, shape, &gbps, err);
         if (gbps <= best_gbps)
             continue;
         best_gbps = gbps;
@@ -210,14 +206,14 @@ static int choose_shape(const struct stream *t, struct stream_gpu *gpu, enum gpu
     return rc;
 }
 
-static int choose_shapes(const struct stream *t, struct stream_gpu *gpu, char msg[static GPU_MSG])
+static int choose_shapes(const struct stream *t, struct stream_gpu *gpu, struct err *err)
 {
     double driver_gbps = 0;
     int rc = 0;
     for (unsigned op = 0; op < GPU_STREAM_OPS && !rc; op++)
-        rc = choose_shape(t, gpu, (enum gpu_stream_op)op, msg);
+        rc = choose_shape(t, gpu, (enum gpu_stream_op)op, err);
     if (!rc)
-        rc = try_shape(t, gpu, GPU_STREAM_COPY, GPU_STREAM_DRIVER, &driver_gbps, msg);
+        rc = try_shape(t, gpu, GPU_STREAM_COPY, GPU_STREAM_DRIVER, &driver_gbps, err);
     gpu->shape[GPU_STREAM_OPS] = GPU_STREAM_DRIVER;
     gpu->passes[GPU_STREAM_OPS] = passes_for(t, GPU_STREAM_COPY, driver_gbps);
     return rc;
@@ -228,14 +224,13 @@ static int open_gpu(struct stream *t, unsigned i, struct bench_ctx *ctx)
     struct stream_gpu *gpu = &t->gpus[i];
     const struct gpu_stream_config config = {
         .pci_bdf = ctx->machine->gpus[i].pci_bdf, .bytes = t->bytes, .seed = ctx->seed};
-    char msg[GPU_MSG] = "";
     gpu->gbps = bench_array(ctx, BATCHES_MAX, sizeof(*gpu->gbps));
     if (!gpu->gbps)
         return -ENOMEM;
-    int rc = gpu_stream_open(&config, &gpu->gpu, msg, sizeof(msg));
+    int rc = gpu_stream_open(&config, &gpu->gpu, &t->set.why);
     if (!rc)
-        rc = choose_shapes(t, gpu, msg);
-    (void)gpu_set_drop(&t->set, i, rc, msg);
+        rc = choose_shapes(t, gpu, &t->set.why);
+    (void)gpu_set_drop(&t->set, i, rc);
     return 0;
 }
 
@@ -261,29 +256,25 @@ static int batch_queue(void *arg, unsigned gpu, unsigned slot)
 {
     struct stream *t = arg;
     const struct stream_gpu *g = &t->gpus[gpu];
-    char msg[GPU_MSG] = "";
-    int rc = gpu_stream_queue(g->gpu, slot, op_of(t->turn), g->shape[t->turn], g->passes[t->turn],
-                              msg, sizeof(msg));
-    return gpu_set_drop(&t->set, gpu, rc, msg);
+    return gpu_set_drop(&t->set, gpu,
+                        gpu_stream_queue(g->gpu, slot, op_of(t->turn), g->shape[t->turn],
+                                         g->passes[t->turn], &t->set.why));
 }
 
 static int batch_done(void *arg, unsigned gpu, unsigned slot, bool *done)
 {
     struct stream *t = arg;
-    char msg[GPU_MSG] = "";
-    int rc = gpu_stream_done(t->gpus[gpu].gpu, slot, done, msg, sizeof(msg));
-    return gpu_set_drop(&t->set, gpu, rc, msg);
+    return gpu_set_drop(&t->set, gpu, gpu_stream_done(t->gpus[gpu].gpu, slot, done, &t->set.why));
 }
 
 static int batch_take(void *arg, unsigned gpu, unsigned slot, bool counts)
 {
     struct stream *t = arg;
     struct stream_gpu *g = &t->gpus[gpu];
-    char msg[GPU_MSG] = "";
     double seconds = 0;
-    int rc = gpu_stream_wait(g->gpu, slot, &seconds, msg, sizeof(msg));
+    int rc = gpu_stream_wait(g->gpu, slot, &seconds, &t->set.why);
     if (rc)
-        return gpu_set_drop(&t->set, gpu, rc, msg);
+        return gpu_set_drop(&t->set, gpu, rc);
     if (counts && g->n < BATCHES_MAX)
         g->gbps[g->n++] = gbps_of(t, op_of(t->turn), g->passes[t->turn], seconds);
     return 0;
@@ -305,15 +296,13 @@ static void check_output(struct stream *t, unsigned i)
 {
     const struct stream_gpu *gpu = &t->gpus[i];
     enum gpu_stream_op op = op_of(t->turn);
-    char msg[GPU_MSG] = "";
     uint64_t wrong = 0;
-    int rc = gpu_stream_check(gpu->gpu, op, &wrong, msg, sizeof(msg));
+    int rc = gpu_stream_check(gpu->gpu, op, &wrong, &t->set.why);
     if (!rc && wrong) {
-        rc = -EBADMSG;
-        (void)snprintf(msg, sizeof(msg), "%s, %s: %llu wrong elements", gpu_stream_op_name(op),
-                       gpu_stream_shape_name(gpu->shape[t->turn]), (unsigned long long)wrong);
+        rc = err_set(&t->set.why, -EBADMSG, "%s, %s: %llu wrong elements", gpu_stream_op_name(op),
+                     gpu_stream_shape_name(gpu->shape[t->turn]), (unsigned long long)wrong);
     }
-    (void)gpu_set_drop(&t->set, i, rc, msg);
+    (void)gpu_set_drop(&t->set, i, rc);
 }
 
 /* Poisons, runs and checks a batch of passes on the GPUs of the group that are in the set. */
@@ -325,11 +314,10 @@ static void run_group(struct stream *t, const struct gpu_group *group, double sl
                                   .ops = &batch_ops,
                                   .arg = t};
     for (unsigned i = group->first; i < group->end; i++) {
-        char msg[GPU_MSG] = "";
         if (!gpu_set_has(&t->set, i))
             continue;
-        int rc = gpu_stream_poison(t->gpus[i].gpu, msg, sizeof(msg));
-        if (!gpu_set_drop(&t->set, i, rc, msg))
+        int rc = gpu_stream_poison(t->gpus[i].gpu, &t->set.why);
+        if (!gpu_set_drop(&t->set, i, rc))
             overlap.gpu[overlap.ngpus++] = i;
         t->gpus[i].n = 0;
     }
@@ -358,22 +346,20 @@ static int measure_point(struct bench_ctx *ctx, size_t point)
 }
 
 /* Why the L2 may raise a GPU's values; "" = it does not. */
-static const char *format_doubt(const struct stream *t, unsigned i,
-                                char buf[static MEMORY_DOUBT_MAX])
+static const char *format_doubt(const struct stream *t, unsigned i)
 {
-    return memory_doubt("arrays", t->bytes, "L2", t->gpus[i].l2_bytes, buf);
+    return memory_doubt("arrays", t->bytes, "L2", t->gpus[i].l2_bytes);
 }
 
 static void emit_point(struct bench_ctx *ctx, size_t point)
 {
-    char doubt[MEMORY_DOUBT_MAX];
     const struct stream *t = ctx->state;
     struct gpu_group group = gpu_group_at(t->set.n, (unsigned)(point / TURNS));
     unsigned turn = (unsigned)(point % TURNS);
     for (unsigned i = group.first; i < group.end && gpu_set_runs(&t->set, &group); i++)
         if (gpu_set_has(&t->set, i))
             bench_emit_doubt(ctx, DEVICE_BANDWIDTH, t->gpus[i].median_gbps[turn][group.all],
-                             format_doubt(t, i, doubt),
+                             format_doubt(t, i),
                              DIMS({BY_OP, op_of(turn)},
                                   {BY_VIA, turn == GPU_STREAM_OPS ? VIA_DRIVER : VIA_KERNEL},
                                   {BY_WITH, group.all ? WITH_ALL : WITH_ALONE}, {BY_GPU, i}));

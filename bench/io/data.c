@@ -55,11 +55,9 @@ int data_write(int fd, const void *buffer, size_t bytes, uint64_t offset, size_t
 static int report_failed(const struct data *data, const struct place *place, int rc, uint64_t done,
                          struct err *err)
 {
-    char all[32], some[32];
     return err_sys(err, rc, "cannot write %s of files to %s (%s), after %s",
-                   units_format_bytes(data->nfiles * data->file_bytes, all, sizeof(all)),
-                   place->directory, place->file_system,
-                   units_format_bytes(done, some, sizeof(some)));
+                   units_bytes(data->nfiles * data->file_bytes), place->directory,
+                   place->file_system, units_bytes(done));
 }
 
 struct content {

@@ -10,6 +10,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/units.h"
 
 const char *const place_names[] = {"here", "tmp", NULL};
@@ -76,15 +77,13 @@ int place_open(struct place *place, enum place_where where, struct err *err)
 int place_fit(const struct place *place, uint64_t least, uint64_t most, uint64_t unit,
               unsigned users, uint64_t *bytes, struct err *err)
 {
-    char has[32], wants[32];
     uint64_t room = place->free_bytes / PLACE_SHARE / (users ? users : 1);
     *bytes = (most < room ? most : room) / unit * unit;
     if (*bytes >= least && *bytes)
         return 0;
     return err_set(err, -ENOTSUP,
                    "%s has %s free, of which files take at most a quarter: %s do not fit",
-                   place->directory, units_format_bytes(place->free_bytes, has, sizeof(has)),
-                   units_format_bytes(least, wants, sizeof(wants)));
+                   place->directory, units_bytes(place->free_bytes), units_bytes(least));
 }
 
 /* For file systems without O_TMPFILE: makes a file with a name, then removes the name. */
@@ -115,8 +114,7 @@ int place_make_file(const struct place *place, struct err *err)
 
 int place_open_again(int fd, int flags, struct err *err)
 {
-    char name[32];
-    (void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+    const char *name = str_fmt("/proc/self/fd/%d", fd);
     int again = open(name, flags | O_CLOEXEC);
     if (again >= 0)
         return again;

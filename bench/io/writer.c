@@ -75,12 +75,10 @@ static int write_timed(const struct writer_plan *plan, int fd, struct written *w
     if (!rc && fsync(fd))
         rc = err_sys(&why, -errno, "fsync");
     uint64_t end_ns = clock_now_ns();
-    char some[32], all[32];
     if (rc)
         return err_set(err, rc, "checkpoint of %s in %s (%s), after %s: %s",
-                       units_format_bytes(plan->bytes, all, sizeof(all)), plan->place->directory,
-                       plan->place->file_system, units_format_bytes(done, some, sizeof(some)),
-                       why.msg);
+                       units_bytes(plan->bytes), plan->place->directory, plan->place->file_system,
+                       units_bytes(done), why.msg);
     written->bytes += plan->bytes;
     written->elapsed_ns += end_ns - start_ns;
     written->fsync_ns += end_ns - sync_ns;

@@ -34,6 +34,8 @@
 #include "bench/common/points.h"
 #include "bench/limits/limited.h"
 #include "bench/registry.h"
+#include "harness/lib/base/str.h"
+#include "harness/lib/base/text.h"
 
 enum { PERIODS_LEAST = 5, POINTS_MOST = 24, MIB = 1 << 20 };
 
@@ -190,7 +192,7 @@ static int measure_cpus(struct bench_ctx *ctx, struct point *point)
         bitset_set(&cpus, ctx->machine->cpus[i].os_cpu);
     if (point->kind == CPUSET) {
         limited.files[0].name = "cpuset.cpus";
-        (void)bitset_format(&cpus, limited.files[0].text, sizeof(limited.files[0].text));
+        text_set(limited.files[0].text, "%s", bitset_format(&cpus));
         limited.cpus = &cpus;
     }
     return limited_run(&limited, &point->result[0], ctx->err);
@@ -333,13 +335,13 @@ static void emit_failing(struct bench_ctx *ctx, const struct limited_result *res
 
 static void emit_memory(struct bench_ctx *ctx, const struct point *point)
 {
-    char what[80];
+    const char *what;
     double least_bytes = point->result[MEMORY_FREE].least_bytes;
     for (unsigned i = 0; i < MEMORIES; i++) {
         const struct limited_result *result = &point->result[i];
         const struct dims at = DIMS({BY_LIMIT, memories[i].limit}, {BY_LEFT, memories[i].left});
-        (void)snprintf(what, sizeof(what), "memory.max of %.1f MiB for one that needs %.1f",
-                       least_bytes / 2 / MIB, least_bytes / MIB);
+        what = str_fmt("memory.max of %.1f MiB for one that needs %.1f", least_bytes / 2 / MIB,
+                       least_bytes / MIB);
         if (i == MEMORY_OOM && least_bytes > 0)
             emit_failing(ctx, result, result->oom_kills, what, at);
         else if (i && !(least_bytes > 0))
@@ -357,9 +359,7 @@ static void emit_pids(struct bench_ctx *ctx, const struct point *point)
 {
     const struct scan *scan = ctx->state;
     unsigned threads = scan->ncpus > 1 ? scan->ncpus : 2;
-    char what[80];
-    (void)snprintf(what, sizeof(what), "pids.max of %u for a team of %u threads", threads - 1,
-                   threads);
+    const char *what = str_fmt("pids.max of %u for a team of %u threads", threads - 1, threads);
     emit_failing(ctx, &point->result[0], point->result[0].threads_refused, what, place_of(point));
 }
 

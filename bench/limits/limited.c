@@ -63,7 +63,6 @@ static int join(const struct child *child)
     const struct limited *limited = child->limited;
     struct shared *shared = child->shared;
     struct bitset mask;
-    char want[64], got[64];
     int rc = groups_set(child->dir, "cgroup.procs", "0", &shared->err);
     if (!rc && (rc = affinity_get(0, &mask)))
         (void)err_sys(&shared->err, rc, "the mask cannot be read back");
@@ -71,8 +70,7 @@ static int join(const struct child *child)
         return rc;
     if (limited->cpus && !bitset_equal(&mask, limited->cpus))
         return err_set(&shared->err, -EXDEV, "CPUs %s were asked for, and it has %s",
-                       bitset_format(limited->cpus, want, sizeof(want)),
-                       bitset_format(&mask, got, sizeof(got)));
+                       bitset_format(limited->cpus), bitset_format(&mask));
     shared->cpus = bitset_count(&mask);
     shared->threads = limited->threads ? limited->threads : shared->cpus;
     return 0;

@@ -292,18 +292,17 @@ static void run_step(void *arg, unsigned rank, unsigned n)
 
 /* Why values may not be of memory alone: the chain or the load is small for the caches; "" = no. */
 struct doubts {
-    char latency[MEMORY_DOUBT_MAX], bandwidth[MEMORY_DOUBT_MAX];
+    const char *latency, *bandwidth;
 };
 
 static struct doubts find_doubts(const struct loaded *loaded, const struct bench_machine *machine)
 {
-    struct doubts doubts;
     uint64_t load_bytes = loaded->n * sizeof(double) * arrays_of(loaded->inject);
-    (void)memory_doubt("a chain", loaded->lines * CHASE_LINE_BYTES, "last-level cache",
-                       memory_llc_reached(machine, NULL, 1), doubts.latency);
-    (void)memory_doubt("arrays", load_bytes, "last-level caches", memory_llc_bytes(machine),
-                       doubts.bandwidth);
-    return doubts;
+    return (struct doubts){
+        .latency = memory_doubt("a chain", loaded->lines * CHASE_LINE_BYTES, "last-level cache",
+                                memory_llc_reached(machine, NULL, 1)),
+        .bandwidth =
+            memory_doubt("arrays", load_bytes, "last-level caches", memory_llc_bytes(machine))};
 }
 
 struct result {

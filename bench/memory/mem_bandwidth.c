@@ -354,9 +354,8 @@ static void run_round(struct bandwidth *bw, unsigned threads, unsigned round)
 
 static void emit_points(struct bandwidth *bw, struct bench_ctx *ctx, unsigned threads)
 {
-    char doubt[MEMORY_DOUBT_MAX];
-    (void)memory_doubt("arrays", bw->n * sizeof(double), "last-level caches",
-                       memory_llc_reached(ctx->machine, NULL, threads), doubt);
+    const char *doubt = memory_doubt("arrays", bw->n * sizeof(double), "last-level caches",
+                                     memory_llc_reached(ctx->machine, NULL, threads));
     for (unsigned p = 0; p < bw->npoints; p++) {
         struct point *point = &bw->points[p];
         unsigned stores = point->op == STREAM_READ ? STORES_NONE : STORES_PLAIN + point->store;

@@ -24,7 +24,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +31,7 @@
 #include "bench/common/team.h"
 #include "bench/memory/curve.h"
 #include "bench/registry.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/lib/sys/clock.h"
@@ -143,9 +143,8 @@ static int latency_validate(const void *raw, struct err *err)
 static int latency_probe(struct bench_ctx *ctx)
 {
     const struct latency_params *params = ctx->params;
-    char need[64], size[32];
-    (void)snprintf(need, sizeof(need), "max %s (in %u kinds of pages)",
-                   units_format_bytes(params->max, size, sizeof(size)), free_kinds(params));
+    const char *need =
+        str_fmt("max %s (in %u kinds of pages)", units_bytes(params->max), free_kinds(params));
     int rc = memory_check_fits(params->max * free_kinds(params), need, ctx->err);
     if (!rc && params->pages)
         rc = memory_check_pages((enum memory_pages)(params->pages - 1), ctx->err);

@@ -152,7 +152,6 @@ static int choose_bytes(const struct matrix *matrix, const struct bench_ctx *ctx
     uint64_t needed = 4 * most_reached(matrix, ctx->machine);
     uint64_t largest = needed > usual ? needed : usual;
     uint64_t node_free = memory_node_free_bytes(os_node), most = memory_available_bytes() / 4;
-    char need[32], have[32];
     most /= ctx->machine->nnodes;
     if (node_free && node_free / 4 < most)
         most = node_free / 4;
@@ -163,8 +162,7 @@ static int choose_bytes(const struct matrix *matrix, const struct bench_ctx *ctx
     *bytes = params->size ? params->size : want;
     if (node_free && *bytes > node_free / 10 * 9)
         return err_set(ctx->err, -ENOMEM, "%s on node %u, but only 9/10 of %s can be taken",
-                       units_format_bytes(*bytes, need, sizeof(need)), os_node,
-                       units_format_bytes(node_free, have, sizeof(have)));
+                       units_bytes(*bytes), os_node, units_bytes(node_free));
     return 0;
 }
 
@@ -301,16 +299,15 @@ static void walk(void *arg)
 static void measure_pair(struct matrix *matrix, struct bench_ctx *ctx, const struct node *from,
                          const struct node *to)
 {
-    char doubt[MEMORY_DOUBT_MAX];
     const struct dims at = DIMS({BY_FROM, from->os_node}, {BY_TO, to->os_node});
     uint64_t half = to->block.bytes / 2;
     matrix->to = to;
     team_call(&matrix->team, from->cpus[0], walk, matrix);
-    (void)memory_doubt("a chain", half, "last-level cache",
-                       memory_llc_reached(ctx->machine, from->cpus, 1), doubt);
+    const char *doubt = memory_doubt("a chain", half, "last-level cache",
+                                     memory_llc_reached(ctx->machine, from->cpus, 1));
     bench_emit_doubt(ctx, NODE_LATENCY, matrix->latency_ns, doubt, at);
-    (void)memory_doubt("arrays", half, "last-level caches",
-                       memory_llc_reached(ctx->machine, from->cpus, from->ncpus), doubt);
+    doubt = memory_doubt("arrays", half, "last-level caches",
+                         memory_llc_reached(ctx->machine, from->cpus, from->ncpus));
     bench_emit_doubt(ctx, NODE_BANDWIDTH, measure_bandwidth(matrix, from), doubt, at);
 }
 

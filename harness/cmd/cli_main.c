@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "harness/cmd/common/program.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/say/log.h"
 #include "version.h"
 
@@ -23,9 +24,9 @@ static int become_tool(const struct cmd_env *env, int argc, char **argv)
     (void)env;
     (void)argc;
     const struct command *command = command_find(argv[0]);
-    char name[32], path[PROGRAM_PATH_MAX];
+    char path[PROGRAM_PATH_MAX];
     struct err err;
-    (void)snprintf(name, sizeof(name), "contend-%s", command->tool);
+    const char *name = str_fmt("contend-%s", command->tool);
     if (!program_beside(name, path, sizeof(path), &err)) {
         (void)execv(path, argv - 1);
         (void)err_sys(&err, -errno,

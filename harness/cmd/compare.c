@@ -319,8 +319,7 @@ static int write_page(const struct work *work, const struct cli *cli, size_t nba
                       const char *path, struct err *err)
 {
     struct doc doc = {0};
-    char title[COMPARED_TITLE_MAX];
-    compared_title(cli->positional, cli->npositional, nbase, title);
+    const char *title = compared_title(cli->positional, cli->npositional, nbase);
     compared_add_to_doc(&work->comparisons, &work->findings, &doc);
     int rc = page_put_document(title, &doc, AT_FDCWD, path, err);
     doc_free(&doc);

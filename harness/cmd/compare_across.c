@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "harness/cmd/compare.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 static const char *const names[] = {"base", "new"};
@@ -38,11 +39,11 @@ static unsigned list_placements(const struct runs *runs, enum placement *only, c
 /* Parses "P" for both sides, or "BASE,NEW". */
 static int parse_names(const char *text, enum placement named[2], struct err *err)
 {
-    char name[64];
+    const char *name;
     const char *comma = strchr(text, ',');
     for (int side = 0; side < 2; side++) {
         const char *from = side && comma ? comma + 1 : text;
-        text_set(name, "%.*s", side || !comma ? 60 : (int)(comma - text), from);
+        name = str_fmt("%.*s", side || !comma ? 60 : (int)(comma - text), from);
         int rc = placement_parse(name, &named[side], err);
         if (rc)
             return rc;
@@ -151,15 +152,16 @@ static void format_ab(const struct runs sides[PAIRING_SIDES], const enum placeme
     add_words(recorded->record, buf, size);
 }
 
-static void format_across(const struct cli *cli, size_t nbase, char *buf, size_t size)
+static const char *format_across(const struct cli *cli, size_t nbase)
 {
-    (void)snprintf(buf, size, "contend compare --across");
+    const char *text = "contend compare --across";
     for (size_t i = 0; i < cli->npositional; i++) {
         char word[400];
         if (text_shell_word(cli->positional[i], word, sizeof(word)) >= sizeof(word))
             text_set(word, "...");
-        text_append(buf, size, " ", "%s%s", i == nbase && cli->npositional > 2 ? "-- " : "", word);
+        str_add(&text, " ", "%s%s", i == nbase && cli->npositional > 2 ? "-- " : "", word);
     }
+    return text;
 }
 
 int compare_across_advise(const struct comparisons *comparisons,
@@ -180,7 +182,7 @@ int compare_across_advise(const struct comparisons *comparisons,
         text_set(finding.sentence, "Options differ: %s. Rows of other options are not compared.",
                  comparisons->apart);
     else if (single) {
-        format_across(cli, nbase, finding.command, sizeof(finding.command));
+        text_set(finding.command, "%s", format_across(cli, nbase));
         format_ab(sides, chosen, ab, sizeof(ab));
         text_set(finding.sentence,
                  "Placements differ: %s in base, %s in new. Compare the results across them, or "

@@ -10,6 +10,7 @@
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/session/all.h"
 #include "harness/lib/base/similar.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/say/log.h"
 #include "harness/plan/placement/plan.h"
 
@@ -226,11 +227,11 @@ static void offer_params(const struct typed *line)
 
 static void offer_option_names(const struct typed *line, const struct opt *opts)
 {
-    char name[64];
+    const char *name;
     for (const struct opt *opt = opts_shown(opts); opt; opt = opts_shown(opt + 1)) {
-        (void)snprintf(name, sizeof(name), "--%s", opt->name);
+        name = str_fmt("--%s", opt->name);
         offer(line, name, "", opt->help);
-        (void)snprintf(name, sizeof(name), "-%c", opt->letter);
+        name = str_fmt("-%c", opt->letter);
         if (opt->letter && !line->current[1])
             offer(line, name, "", opt->help);
     }
@@ -324,7 +325,6 @@ static int completion_main(const struct cmd_env *env, int argc, char **argv)
         return EXIT_USAGE;
     }
     const char *typed = cli.positional[0];
-    char hint[SIMILAR_HINT_MAX];
     struct similar near = similar_to(typed, strlen(typed));
     for (size_t i = 0; i < SHELLS; i++) {
         if (strcmp(shells[i].name, typed) == 0) {
@@ -333,8 +333,7 @@ static int completion_main(const struct cmd_env *env, int argc, char **argv)
         }
         similar_offer(&near, shells[i].name);
     }
-    log_error("no completion for '%.80s'%s known: bash, zsh, fish", typed,
-              similar_hint(&near, "", hint, sizeof(hint)));
+    log_error("no completion for '%.80s'%s known: bash, zsh, fish", typed, similar_hint(&near, ""));
     return EXIT_USAGE;
 }
 

@@ -29,7 +29,6 @@ void help_print_usage(FILE *out)
 
 int help_unknown_command(const struct cmd_env *env, const char *name)
 {
-    char hint[SIMILAR_HINT_MAX];
     const char *prefix = "";
     struct similar near = similar_to(name, strlen(name));
     for (const struct command *const *c = command_table; *c; c++)
@@ -47,7 +46,7 @@ int help_unknown_command(const struct cmd_env *env, const char *name)
         log_error("'%.80s' must follow the command, as in 'contend run -n 4'", name);
     else
         log_error("unknown command '%.80s'%s see 'contend --help'", name,
-                  similar_hint(&near, prefix, hint, sizeof(hint)));
+                  similar_hint(&near, prefix));
     return EXIT_USAGE;
 }
 

@@ -6,6 +6,7 @@
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/named.h"
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/say/log.h"
@@ -40,17 +41,15 @@ static const char *plural(unsigned n)
 
 static void print_cpus(const struct topo *topo)
 {
-    char list[BITSET_LIST_MAX];
     struct bitset allowed = {0}, all = {0};
     for (unsigned i = 0; i < topo->ncpus; i++)
         bitset_set(&all, topo->cpus[i].os_cpu);
     topo_allowed_cpus(topo, &allowed);
     if (bitset_equal(&all, &allowed))
-        text_field(INDENT, "CPUs", "%u, all allowed: %s", topo->ncpus,
-                   bitset_format(&all, list, sizeof(list)));
+        text_field(INDENT, "CPUs", "%u, all allowed: %s", topo->ncpus, bitset_format(&all));
     else
         text_field(INDENT, "CPUs", "%u, of which %u are allowed: %s", topo->ncpus,
-                   bitset_count(&allowed), bitset_format(&allowed, list, sizeof(list)));
+                   bitset_count(&allowed), bitset_format(&allowed));
 }
 
 static void print_cores(const struct topo *topo)
@@ -74,13 +73,12 @@ static void print_kinds(const struct topo *topo)
     text_field(INDENT, "Core kinds", "%u", topo->nkinds);
     for (unsigned kind = topo->nkinds; kind-- > 0;) {
         struct bitset cpus = {0};
-        char list[BITSET_LIST_MAX], label[32];
         for (unsigned i = 0; i < topo->ncpus; i++)
             if (topo->cpus[i].kind == (int)kind)
                 bitset_set(&cpus, topo->cpus[i].os_cpu);
-        (void)snprintf(label, sizeof(label), "  kind %u", kind);
+        const char *label = str_fmt("  kind %u", kind);
         text_field(INDENT, label, "%s: CPUs %s", topo_kind_name(topo, (int)kind),
-                   bitset_format(&cpus, list, sizeof(list)));
+                   bitset_format(&cpus));
     }
 }
 
@@ -89,16 +87,14 @@ static void print_packages(const struct topo *topo)
     text_field(INDENT, "Packages", "%u", topo->npackages);
     for (unsigned package = 0; package < topo->npackages; package++) {
         struct bitset cpus = {0};
-        char list[BITSET_LIST_MAX], label[32];
         unsigned cores = 0;
         for (unsigned i = 0; i < topo->ncpus; i++)
             if (topo->cpus[i].package == (int)package) {
                 bitset_set(&cpus, topo->cpus[i].os_cpu);
                 cores += topo->cpus[i].smt == 0;
             }
-        (void)snprintf(label, sizeof(label), "  package %u", package);
-        text_field(INDENT, label, "%u core%s, CPUs %s", cores, plural(cores),
-                   bitset_format(&cpus, list, sizeof(list)));
+        const char *label = str_fmt("  package %u", package);
+        text_field(INDENT, label, "%u core%s, CPUs %s", cores, plural(cores), bitset_format(&cpus));
     }
 }
 
@@ -110,10 +106,10 @@ static void print_caches(const struct topo *topo)
         text_field(INDENT, "Caches", "no shared one is reported; each package counts as one");
     for (unsigned i = 0; i < topo->ncaches; i++) {
         const struct topo_cache *cache = &topo->caches[i];
-        char label[32], bytes[32] = "unknown size";
-        (void)snprintf(label, sizeof(label), "  L%d%s", cache->level, cache->level == 1 ? "d" : "");
+        const char *bytes = "unknown size";
+        const char *label = str_fmt("  L%d%s", cache->level, cache->level == 1 ? "d" : "");
         if (cache->size_bytes)
-            (void)units_format_bytes(cache->size_bytes, bytes, sizeof(bytes));
+            bytes = units_bytes(cache->size_bytes);
         text_field(INDENT, label, "%u of %s, %s %u CPU%s", cache->count, bytes,
                    cache->cpus > 1 ? "each shared by" : "each for", cache->cpus,
                    plural(cache->cpus));
@@ -125,22 +121,21 @@ static void print_nodes(const struct topo *topo)
     text_field(INDENT, "NUMA nodes", "%u", topo->nnodes);
     for (unsigned i = 0; i < topo->nnodes; i++) {
         const struct topo_node *node = &topo->nodes[i];
-        char label[32], bytes[32], list[BITSET_LIST_MAX];
         bool no_cpus = bitset_empty(&node->cpus), has_memory = topo_has_memory(topo, i);
-        (void)snprintf(label, sizeof(label), "  node %u", node->os_node);
+        const char *label = str_fmt("  node %u", node->os_node);
         text_field(INDENT, label, "%s%s%s, %s%s%s",
-                   node->memory_bytes ? units_format_bytes(node->memory_bytes, bytes, sizeof(bytes))
+                   node->memory_bytes ? units_bytes(node->memory_bytes)
                    : has_memory       ? "memory size not reported"
                    : node->unlisted   ? "no memory, or none allowed"
                                       : "no memory",
                    node->kind[0] ? " " : "", node->kind, no_cpus ? "no CPUs" : "CPUs ",
-                   no_cpus ? "" : bitset_format(&node->cpus, list, sizeof(list)),
+                   no_cpus ? "" : bitset_format(&node->cpus),
                    node->allowed || !has_memory ? "" : " (its memory is not allowed)");
         if (node->node_bytes)
             text_field(INDENT, "",
                        "/proc/meminfo says so; the kernel's file of the node says %s, which is "
                        "what numactl shows",
-                       units_format_bytes(node->node_bytes, bytes, sizeof(bytes)));
+                       units_bytes(node->node_bytes));
     }
 }
 
@@ -155,9 +150,9 @@ static void print_distances(const struct topo *topo)
     }
     text_field(INDENT, "Distances", "between nodes, as the firmware says (10 = local)");
     for (unsigned from = 0; from < topo->nnodes; from++) {
-        char label[32], row[MATRIX_NODES_MAX * 12] = "";
+        char row[MATRIX_NODES_MAX * 12] = "";
         size_t used = 0;
-        (void)snprintf(label, sizeof(label), "  node %u", topo->nodes[from].os_node);
+        const char *label = str_fmt("  node %u", topo->nodes[from].os_node);
         for (unsigned to = 0; to < topo->nnodes; to++) {
             unsigned distance = topo->distances[(size_t)from * topo->nnodes + to];
             used += (size_t)snprintf(row + used, sizeof(row) - used, distance ? "%s%u" : "%s-",
@@ -171,10 +166,10 @@ static void print_health(const struct topo_gpu *gpu)
 {
     struct findings findings = {0};
     struct err err;
-    char line[200];
-    if (gpu_health_format(gpu->health, line, sizeof(line))[0])
+    const char *line = gpu_health_format(gpu->health);
+    if (line[0])
         text_field(INDENT, "", "%s", line);
-    if (gpu_health_judge(gpu->health, topo_gpu_name(gpu, line, sizeof(line)), &findings, &err))
+    if (gpu_health_judge(gpu->health, topo_gpu_name(gpu), &findings, &err))
         log_error("%s", err.msg);
     for (size_t i = 0; i < findings.n; i++)
         text_field(INDENT, findings.all[i].severity == FINDING_BAD ? "            !" : "", "%s",
@@ -193,21 +188,21 @@ static void print_hidden(void)
 
 static void print_gpu(const struct topo *topo, const struct topo_gpu *gpu)
 {
-    char label[32], near[64], list[BITSET_LIST_MAX];
+    const char *near, *label;
     if (gpu->cuda_ordinal >= 0)
-        (void)snprintf(label, sizeof(label), "  GPU %d", gpu->cuda_ordinal);
+        label = str_fmt("  GPU %d", gpu->cuda_ordinal);
     else
-        (void)snprintf(label, sizeof(label), "  no ordinal");
+        label = "  no ordinal";
     if (gpu->node >= 0)
-        (void)snprintf(near, sizeof(near), "node %u (%s)", topo->nodes[gpu->node].os_node,
-                       topo_source_name(gpu->source));
+        near =
+            str_fmt("node %u (%s)", topo->nodes[gpu->node].os_node, topo_source_name(gpu->source));
     else if (bitset_empty(&gpu->cpus))
-        (void)snprintf(near, sizeof(near), "no known NUMA node");
+        near = "no known NUMA node";
     else
-        (void)snprintf(near, sizeof(near), "CPUs ");
+        near = "CPUs ";
     bool show_cpus = gpu->node < 0 && !bitset_empty(&gpu->cpus);
     text_field(INDENT, label, "%s %s%snear %s%s", gpu->pci_bdf, gpu->name, gpu->name[0] ? ", " : "",
-               near, show_cpus ? bitset_format(&gpu->cpus, list, sizeof(list)) : "");
+               near, show_cpus ? bitset_format(&gpu->cpus) : "");
     if (gpu->cuda_ordinal < 0)
         print_hidden();
     if (gpu->note[0])
@@ -290,13 +285,13 @@ static bool gather(const struct cmd_env *env, const struct topo *topo, struct li
                   add(&lists[INCIDENT_LIST], incident->scenario.name, incident->scenario.summary)))
             return false;
         entry->asked = true;
-        (void)incident_not_here(incident, topo->nnodes, entry->not_here, sizeof(entry->not_here));
+        text_set(entry->not_here, "%s", incident_not_here(incident, topo->nnodes));
     }
     for (const struct bench *const *b = env->benches; *b; b++) {
         if (!(entry = add(&lists[BENCH_LIST], (*b)->name, (*b)->summary)))
             return false;
         entry->asked = true;
-        (void)named_not_here(topo, *b, entry->not_here, sizeof(entry->not_here));
+        text_set(entry->not_here, "%s", named_not_here(topo, *b));
     }
     for (int p = 0; p < PLACEMENTS; p++) {
         const struct placement_info *info = &placement_infos[p];
@@ -318,8 +313,7 @@ static void print_lists(const struct list lists[LISTS])
         (void)printf("%s\n", titles[l]);
         for (size_t i = 0; i < lists[l].n; i++) {
             const struct list_entry *entry = &lists[l].entries[i];
-            char label[64];
-            (void)snprintf(label, sizeof(label), "  %s ", entry->name);
+            const char *label = str_fmt("  %s ", entry->name);
             text_field(NAME_INDENT, label, "%s", entry->summary);
             if (entry->not_here[0])
                 text_field(NAME_INDENT, "", "not here: %s", entry->not_here);

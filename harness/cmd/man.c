@@ -7,6 +7,7 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/help.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/plan/placement/plan.h"
 #include "version.h"
@@ -52,7 +53,7 @@ static const struct entry environment[] = {
     {.term = NULL},
 };
 
-enum { TAKERS_MAX = 120, NAMES_MAX = 1024, SHARED_MAX = 128 };
+enum { SHARED_MAX = 128 };
 
 /* Output of a page. */
 struct page {
@@ -135,36 +136,31 @@ static void put_group(const struct page *page, const char *group, bool *first)
 
 static void put_parameters(const struct page *page, const struct opt *opts)
 {
-    char term[OPT_TERM_MAX], help[OPT_HELP_MAX];
     bool first = true;
     for (const struct opt *opt = opts_shown(opts); opt; opt = opts_shown(opt + 1), first = false)
-        put_item(page, first, opt_format_term(opt, "", term, sizeof(term)),
-                 opt_format_help(opt, OPT_RARE, help, sizeof(help)));
+        put_item(page, first, opt_format_term(opt, ""), opt_format_help(opt, OPT_RARE));
 }
 
 /* True if a command has this option with the same placeholder and the same help. */
 static bool takes(const struct command *command, const struct opt *opt)
 {
-    char own[OPT_HELP_MAX], other[OPT_HELP_MAX];
     const struct opt *same = command->opts ? opts_find(command->opts, opt->name) : NULL;
     if (opt == help_param_option && command->takes_params)
         return true;
     if (!same || same->level == OPT_HIDDEN ||
         strcmp(same->arg ? same->arg : "", opt->arg ? opt->arg : "") != 0)
         return false;
-    (void)opt_format_help(opt, OPT_RARE, own, sizeof(own));
-    (void)opt_format_help(same, OPT_RARE, other, sizeof(other));
-    return strcmp(own, other) == 0;
+    return strcmp(opt_format_help(opt, OPT_RARE), opt_format_help(same, OPT_RARE)) == 0;
 }
 
 /* "run, bench": the commands that have the option. */
-static const char *takers_of(const struct opt *opt, char buf[static TAKERS_MAX])
+static const char *takers_of(const struct opt *opt)
 {
-    buf[0] = '\0';
+    const char *text = "";
     for (const struct command *const *c = command_table; *c; c++)
         if (takes(*c, opt))
-            text_append(buf, TAKERS_MAX, ", ", "%s", (*c)->name);
-    return buf;
+            str_add(&text, ", ", "%s", (*c)->name);
+    return text;
 }
 
 static bool is_shared(const char *takers)
@@ -175,21 +171,20 @@ static bool is_shared(const char *takers)
 static void put_option(const struct page *page, bool first, const struct opt *opt,
                        const char *takers)
 {
-    char term[OPT_TERM_MAX], help[OPT_HELP_MAX], text[OPT_HELP_MAX + TAKERS_MAX];
-    text_set(text, is_shared(takers) ? "%s. Commands: %s." : "%s",
-             opt_format_help(opt, OPT_RARE, help, sizeof(help)), takers);
-    put_item(page, first, opt_format_term(opt, "--", term, sizeof(term)), text);
+    const char *help = opt_format_help(opt, OPT_RARE);
+    put_item(page, first, opt_format_term(opt, "--"),
+             is_shared(takers) ? str_fmt("%s. Commands: %s.", help, takers) : help);
 }
 
 /* Prints, by group, the options that only this command has. */
 static void put_own_options(const struct page *page, const struct opt *opts)
 {
-    char takers[TAKERS_MAX];
     const char *group = "", *above = "";
     bool first = true;
     for (const struct opt *opt = opts_shown(opts); opt; opt = opts_shown(opt + 1)) {
         group = opt->group ? opt->group : group;
-        if (is_shared(takers_of(opt, takers)))
+        const char *takers = takers_of(opt);
+        if (is_shared(takers))
             continue;
         if (strcmp(group, above) != 0)
             put_group(page, above = group, &first);
@@ -210,11 +205,10 @@ struct shared {
 /* Adds those of which this command is the first taker. */
 static void add_shared(struct shared *shared, const struct opt *opts, const char *command)
 {
-    char takers[TAKERS_MAX];
     const char *group = "Options";
     for (const struct opt *opt = opts_shown(opts); opt; opt = opts_shown(opt + 1)) {
         group = opt->group ? opt->group : group;
-        (void)takers_of(opt, takers);
+        const char *takers = takers_of(opt);
         if (!is_shared(takers) || strncmp(takers, command, strlen(command)) != 0)
             continue;
         if (shared->n < SHARED_MAX) {
@@ -227,7 +221,6 @@ static void add_shared(struct shared *shared, const struct opt *opts, const char
 /* Prints them under one heading for each group, in the order in which the commands name groups. */
 static void put_shared(const struct page *page, struct shared *shared)
 {
-    char takers[TAKERS_MAX];
     for (size_t i = 0; i < shared->n; i++) {
         const char *group = shared->all[i].group;
         bool first = true;
@@ -237,7 +230,7 @@ static void put_shared(const struct page *page, struct shared *shared)
         for (size_t j = i; j < shared->n; j++) {
             if (!shared->all[j].group || strcmp(shared->all[j].group, group) != 0)
                 continue;
-            put_option(page, first, shared->all[j].opt, takers_of(shared->all[j].opt, takers));
+            put_option(page, first, shared->all[j].opt, takers_of(shared->all[j].opt));
             shared->all[j].group = NULL; /* printed */
             first = false;
         }
@@ -246,12 +239,12 @@ static void put_shared(const struct page *page, struct shared *shared)
 
 static void put_names_of_shared(const struct page *page, const struct command *command)
 {
-    char takers[TAKERS_MAX], names[NAMES_MAX] = "";
+    const char *names = "";
     for (const struct opt *opt = opts_shown(command->opts); opt; opt = opts_shown(opt + 1))
-        if (is_shared(takers_of(opt, takers)))
-            text_append(names, sizeof(names), ", ", "--%s", opt->name);
+        if (is_shared(takers_of(opt)))
+            str_add(&names, ", ", "--%s", opt->name);
     if (command->takes_params)
-        text_append(names, sizeof(names), ", ", "--%s", help_param_option->name);
+        str_add(&names, ", ", "--%s", help_param_option->name);
     if (!names[0])
         return;
     if (!page->markdown)
@@ -263,11 +256,10 @@ static void put_names_of_shared(const struct page *page, const struct command *c
 
 static void put_commands(const struct page *page)
 {
-    char usage[HELP_USAGE_MAX];
     struct shared shared = {0};
     put_heading(page, "Commands");
     for (const struct command *const *c = command_table; *c; c++) {
-        put_subheading(page, help_format_usage(*c, usage, sizeof(usage)));
+        put_subheading(page, help_format_usage(*c));
         put_paragraph(page, (*c)->about);
         put_own_options(page, (*c)->opts);
         put_names_of_shared(page, *c);
@@ -299,10 +291,10 @@ static void put_names(const struct page *page, const struct cmd_env *env)
 
 static void put_exit_codes(const struct page *page)
 {
-    char code[16];
+    const char *code;
     put_heading(page, "Exit status");
     for (const struct help_exit_code *e = help_exit_codes; e->meaning; e++) {
-        (void)snprintf(code, sizeof(code), "%d", (int)e->code);
+        code = str_fmt("%d", (int)e->code);
         put_item(page, e == help_exit_codes, code, e->meaning);
     }
 }

@@ -5,6 +5,7 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/place_default.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/affinity.h"
@@ -61,17 +62,17 @@ enum { CPUS_COLUMN = 2 + 8 + 1 + 7 + 2 + 16 + 1 + 17 + 1 };
 
 static void print_row(const struct topo *topo, unsigned index, const struct plan_worker *worker)
 {
-    char name[16], threads[16], nodes[64], memory[96], gpu[48] = "-", list[BITSET_LIST_MAX];
-    (void)snprintf(name, sizeof(name), "%u%s", index, worker->background ? " (bg)" : "");
-    (void)snprintf(threads, sizeof(threads), "%u", worker->threads);
-    (void)snprintf(memory, sizeof(memory), "%s%s%s", mem_policy_name(worker->mem_policy),
-                   bitset_empty(&worker->mem_nodes) ? "" : " ",
-                   bitset_format(&worker->mem_nodes, nodes, sizeof(nodes)));
+    const char *gpu = "-";
+    const char *name = str_fmt("%u%s", index, worker->background ? " (bg)" : "");
+    const char *threads = str_fmt("%u", worker->threads);
+    const char *memory =
+        str_fmt("%s%s%s", mem_policy_name(worker->mem_policy),
+                bitset_empty(&worker->mem_nodes) ? "" : " ", bitset_format(&worker->mem_nodes));
     if (worker->gpu >= 0)
-        (void)snprintf(gpu, sizeof(gpu), "%d %s", topo->gpus[worker->gpu].cuda_ordinal,
-                       topo->gpus[worker->gpu].pci_bdf);
+        gpu =
+            str_fmt("%d %s", topo->gpus[worker->gpu].cuda_ordinal, topo->gpus[worker->gpu].pci_bdf);
     int column = printf(ROW_FORMAT, name, threads, memory, gpu);
-    text_wrap(bitset_format(&worker->cpus, list, sizeof(list)), column, CPUS_COLUMN, stdout);
+    text_wrap(bitset_format(&worker->cpus), column, CPUS_COLUMN, stdout);
 }
 
 static bool memory_is_refused(const struct topo *topo)
@@ -305,10 +306,10 @@ static int take_default(const struct topo *topo, struct place_args *args, struct
                     take_measured(topo, args);
     int rc = measured ? 0 : choose(topo, args, &plan, err);
     if (measured)
-        (void)place_format_measured(&args->measured, args->note, sizeof(args->note));
+        text_set(args->note, "%s", place_format_measured(&args->measured));
     else if (!rc) {
         args->placement = placement_infos[plan.placement].name;
-        (void)place_format_nearest(args->placement, args->job, args->note, sizeof(args->note));
+        text_set(args->note, "%s", place_format_nearest(args->placement, args->job));
     }
     plan_free(&plan);
     if (!rc)

@@ -14,6 +14,7 @@
 #include "harness/cmd/common/page.h"
 #include "harness/cmd/common/summary.h"
 #include "harness/cmd/fingerprint/fingerprint.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
 #include "harness/lib/sys/signals.h"
@@ -189,8 +190,7 @@ static int renew(void *arg, const char *name, int dir_fd, struct recorded *recor
 {
     struct renewing *renewing = arg;
     struct err err = {0};
-    char path[DIRECTORY_PATH_MAX];
-    (void)snprintf(path, sizeof(path), "%s/%s", renewing->path, name);
+    const char *path = str_fmt("%s/%s", renewing->path, name);
     const struct page_side side = {path, dir_fd, recorded};
     int drawn = redraw(path, dir_fd, &renewing->session->signals, NULL, &err);
     if (drawn == -EINTR)
@@ -292,7 +292,7 @@ static bool report_collection(struct session *session, struct side *side, int *c
 /* Prints a fingerprint, and writes its page where that of a result would be. */
 static int report_fingerprint(const struct session *session, const struct side *side)
 {
-    char page[DIRECTORY_PATH_MAX + sizeof(PAGE_NAME)];
+    const char *page;
     struct fingerprint_form form = {session->options.json, session->options.markdown,
                                     session->options.html};
     struct stat at;
@@ -301,7 +301,7 @@ static int report_fingerprint(const struct session *session, const struct side *
         return EXIT_USAGE;
     }
     if (!form.html && !prints_only(session) && !stat(side->path, &at) && S_ISDIR(at.st_mode)) {
-        (void)snprintf(page, sizeof(page), "%.4000s/" PAGE_NAME, side->path);
+        page = str_fmt("%.4000s/" PAGE_NAME, side->path);
         form.html = page;
     }
     return fingerprint_report_main(side->path, &form);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
+
 /*
  * Threads share these arrays. Parts this far apart are never in two cache lines that move together
  * (adjacent-line prefetch).
@@ -79,14 +81,11 @@ enum device bench_device(const struct bench *bench, enum device device, enum dev
     return bench->needs & NEED_DEVICE ? device : DEVICE_NONE;
 }
 
-char *bench_rate_unit(const struct bench *bench, char *buf, size_t size)
+const char *bench_rate_unit(const struct bench *bench)
 {
     if (bench->rate_unit)
-        (void)snprintf(buf, size, "%s", bench->rate_unit);
-    else
-        (void)snprintf(buf, size, "%.28s%s", bench->scan ? "" : bench->ops_unit,
-                       bench->scan ? "" : "/s");
-    return buf;
+        return str_fmt("%s", bench->rate_unit);
+    return str_fmt("%.28s%s", bench->scan ? "" : bench->ops_unit, bench->scan ? "" : "/s");
 }
 
 const struct bench *bench_find(const struct bench *const *benches, const char *name)

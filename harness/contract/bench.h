@@ -280,8 +280,8 @@ enum device bench_device(const struct bench *bench, enum device device, enum dev
 const struct bench_metric *bench_metric_find(const struct bench *bench, const char *name);
 const struct bench_metric *bench_retention_metric(const struct bench *bench);
 
-/* Unit of the benchmark's throughput, "items/s"; "" for a scan. Returns buf. */
-char *bench_rate_unit(const struct bench *bench, char *buf, size_t size);
+/* Unit of the benchmark's throughput, "items/s"; "" for a scan. */
+const char *bench_rate_unit(const struct bench *bench);
 
 /* What a step is called: "step", or "run" for one_shot. */
 static inline const char *bench_step_name(const struct bench *bench)

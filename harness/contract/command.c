@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/lib/base/cli.h"
+#include "harness/lib/base/str.h"
 
 /* What crosses exec besides argv, as options of a command line. */
 struct exec_options {
@@ -35,13 +36,11 @@ const char *command_bench_name(const struct command_options *options)
     return "command";
 }
 
-char *command_rate_unit(const struct command_options *options, char buf[static COMMAND_UNIT_MAX])
+const char *command_rate_unit(const struct command_options *options)
 {
     if (!options->unit)
         return NULL;
-    (void)snprintf(buf, COMMAND_UNIT_MAX, "%s%s", options->less_is_better ? "1/" : "",
-                   options->unit);
-    return buf;
+    return str_fmt("%s%s", options->less_is_better ? "1/" : "", options->unit);
 }
 
 /* Tables, figures and pages escape the unit; the check keeps control characters off a terminal. */
@@ -164,14 +163,11 @@ static bool is_default(const struct opt *opt, const struct exec_options *exec_op
 /* "--duration=3"; a text is never cut. NULL: out of memory. */
 static char *format_exec_option(const struct opt *opt, const struct exec_options *exec_options)
 {
-    char number[64], *word = NULL;
-    const char *field = (const char *)exec_options + opt->offset, *value = number;
-    if (opt->kind == OPT_TEXT)
-        value = *(const char *const *)(const void *)field;
-    else if (opt->kind == OPT_SECONDS)
-        (void)snprintf(number, sizeof(number), "%.17g", *(const double *)(const void *)field);
-    else
-        (void)opt_format_value(opt, exec_options, number, sizeof(number));
+    char *word = NULL;
+    const char *value = opt_format_value(opt, exec_options);
+    if (opt->kind == OPT_SECONDS)
+        value = str_fmt("%.17g",
+                        *(const double *)(const void *)((const char *)exec_options + opt->offset));
     return asprintf(&word, "--%s=%s", opt->name, value) < 0 ? NULL : word;
 }
 

@@ -67,10 +67,10 @@ const char *command_bench_name(const struct command_options *options);
 enum { COMMAND_UNIT_MAX = 24 };
 
 /*
- * Unit of the compared rate: "images/s", or "1/s" for seconds with less_is_better. Returns buf;
+ * Unit of the compared rate: "images/s", or "1/s" for seconds with less_is_better;
  * NULL without a unit.
  */
-char *command_rate_unit(const struct command_options *options, char buf[static COMMAND_UNIT_MAX]);
+const char *command_rate_unit(const struct command_options *options);
 
 /* -EINVAL: options that contradict each other, a wrong unit, or a wrong expression. */
 int command_check(const struct command_options *options, struct err *err);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/contract/bench.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 static const struct bench_dim *declared(const struct bench *bench, unsigned dim)
@@ -156,14 +157,13 @@ bool dims_agree(const struct dims *at, const struct dims *pattern)
     return true;
 }
 
-static void put_value(const struct bench_dim *dim, double at, char value[static DIMS_KEY_MAX])
+static const char *put_value(const struct bench_dim *dim, double at)
 {
     if (dim->labels)
-        (void)snprintf(value, DIMS_KEY_MAX, "%s", dim->labels[(unsigned)at]);
-    else if (at == floor(at) && fabs(at) < 1e15)
-        (void)snprintf(value, DIMS_KEY_MAX, "%0*lld", (int)dim->digits, (long long)at);
-    else
-        (void)snprintf(value, DIMS_KEY_MAX, "%g", at);
+        return str_fmt("%s", dim->labels[(unsigned)at]);
+    if (at == floor(at) && fabs(at) < 1e15)
+        return str_fmt("%0*lld", (int)dim->digits, (long long)at);
+    return str_fmt("%g", at);
 }
 
 void dims_part(const struct bench *bench, const struct dims *at, unsigned part,
@@ -176,7 +176,7 @@ void dims_part(const struct bench *bench, const struct dims *at, unsigned part,
     if (text)
         (void)snprintf(value, DIMS_KEY_MAX, "%s", text + split + (split && text[split]));
     else
-        put_value(dim, at->of[part].at, value);
+        (void)snprintf(value, DIMS_KEY_MAX, "%s", put_value(dim, at->of[part].at));
 }
 
 bool dims_has_name(const struct bench *bench, const struct dims *at, const char *name)
@@ -190,19 +190,17 @@ bool dims_has_name(const struct bench *bench, const struct dims *at, const char 
     return false;
 }
 
-char *dims_value(const struct bench *bench, const struct dims *at, unsigned dim,
-                 char value[static DIMS_KEY_MAX])
+const char *dims_value(const struct bench *bench, const struct dims *at, unsigned dim)
 {
-    char name[DIMS_KEY_MAX];
+    char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
     unsigned part = find(at, dim);
-    value[0] = '\0';
-    if (part < at->n)
-        dims_part(bench, at, part, name, value);
-    return value;
+    if (part == at->n)
+        return "";
+    dims_part(bench, at, part, name, value);
+    return str_fmt("%s", value);
 }
 
-char *dims_format_part(const struct bench *bench, const struct dims *at, unsigned part, char *buf,
-                       size_t size)
+const char *dims_format_part(const struct bench *bench, const struct dims *at, unsigned part)
 {
     char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
     const struct bench_dim *dim = declared(bench, at->of[part].dim);
@@ -214,23 +212,18 @@ char *dims_format_part(const struct bench *bench, const struct dims *at, unsigne
                 : dim->special.text && number == dim->special.at ? dim->special.text
                                                                  : NULL;
     if (label)
-        (void)snprintf(buf, size, "%s", label);
-    else
-        (void)snprintf(buf, size, "%s %s", dim->unit ? value : name, dim->unit ? dim->unit : value);
-    return buf;
+        return str_fmt("%s", label);
+    return str_fmt("%s %s", dim->unit ? value : name, dim->unit ? dim->unit : value);
 }
 
-char *dims_format(const struct bench *bench, const struct dims *at, char key[static DIMS_KEY_MAX])
+const char *dims_format(const struct bench *bench, const struct dims *at)
 {
     char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
-    key[0] = '\0';
+    const char *key = "";
     for (unsigned part = 0; part < at->n; part++) {
         const char *text = at->of[part].dim ? NULL : text_of(at, part);
         dims_part(bench, at, part, name, value);
-        if (text)
-            text_append(key, DIMS_KEY_MAX, ";", "%s", text);
-        else
-            text_append(key, DIMS_KEY_MAX, ";", "%s=%s", name, value);
+        str_add(&key, ";", text ? "%s" : "%s=%s", text ? text : name, value);
     }
     return key;
 }
@@ -240,28 +233,24 @@ static struct dims parse_value(const struct bench *bench, struct dims at, unsign
                                const char *text)
 {
     const struct bench_dim *of = declared(bench, dim);
-    char again[DIMS_KEY_MAX], *end;
+    char *end;
     for (unsigned i = 0; of->labels && of->labels[i]; i++)
         if (strcmp(of->labels[i], text) == 0)
             return dims_with(at, dim, i);
     double number = of->labels ? (double)NAN : strtod(text, &end);
-    if (isfinite(number)) {
-        put_value(of, number, again);
-        if (strcmp(again, text) == 0)
-            return dims_with(at, dim, number);
-    }
+    if (isfinite(number) && strcmp(put_value(of, number), text) == 0)
+        return dims_with(at, dim, number);
     return dims_with_text(at, dim, text);
 }
 
 struct dims dims_parse(const struct bench *bench, const char *key)
 {
     struct dims at = {.n = 0};
+    const struct str_mark before = str_mark(); /* a file may have a million keys */
     while (*key) {
-        char part[DIMS_KEY_MAX];
         /* The last part takes all of the rest. */
         size_t length = at.n == DIMS_MAX - 1 ? strlen(key) : strcspn(key, ";");
-        (void)snprintf(part, sizeof(part), "%.*s", (int)length, key);
-        char *value = strchr(part, '=');
+        char *part = str_fmt("%.*s", (int)length, key), *value = strchr(part, '=');
         bool whole = value && !strchr(part, ';');
         if (whole)
             *value = '\0';
@@ -270,6 +259,7 @@ struct dims dims_parse(const struct bench *bench, const char *key)
             *value = '=';
         at = dim ? parse_value(bench, at, dim, value + 1) : dims_with_text(at, 0, part);
         key += length + (key[length] == ';');
+        str_release(before);
     }
     return at;
 }

@@ -112,15 +112,13 @@ void dims_part(const struct bench *bench, const struct dims *at, unsigned part,
                char name[static DIMS_KEY_MAX], char value[static DIMS_KEY_MAX]);
 
 /* The value along a dimension, as in a key; "" = none. Returns value. */
-char *dims_value(const struct bench *bench, const struct dims *at, unsigned dim,
-                 char value[static DIMS_KEY_MAX]);
+const char *dims_value(const struct bench *bench, const struct dims *at, unsigned dim);
 
-/* A part in words for people: "4 KiB pages", "8 threads", "op read". Returns buf. */
-char *dims_format_part(const struct bench *bench, const struct dims *at, unsigned part, char *buf,
-                       size_t size);
+/* A part in words for people: "4 KiB pages", "8 threads", "op read". */
+const char *dims_format_part(const struct bench *bench, const struct dims *at, unsigned part);
 
 /* The key, "size=4096;dir=h2d". Returns it. */
-char *dims_format(const struct bench *bench, const struct dims *at, char key[static DIMS_KEY_MAX]);
+const char *dims_format(const struct bench *bench, const struct dims *at);
 
 /*
  * Parses a key of less than DIMS_KEY_MAX bytes; dims_format returns the same key again. Parts that

@@ -2,10 +2,10 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 const char *const dose_names[] = {"cpu", "bandwidth", "latency", "cache", "h2d", "throttle", NULL};
@@ -92,9 +92,9 @@ int dose_parse_list(const char *text, struct dose *doses, size_t most_doses, str
     }
     if (at && (size_t)n == most_doses && most_doses > 1)
         return err_set(err, -EINVAL, "dose '%.60s' has more than %zu levels", text, most_doses);
-    char kinds[80] = "";
+    const char *kinds = "";
     for (int i = 0; dose_names[i]; i++)
-        text_append(kinds, sizeof(kinds), ", ", "%s", dose_names[i]);
+        str_add(&kinds, ", ", "%s", dose_names[i]);
     return err_set(err, -EINVAL, "dose '%.60s' is not KIND=LEVEL, such as cpu=20%%%s; kinds: %s",
                    text, most_doses > 1 ? " or cpu=5,20%" : "", kinds);
 }
@@ -105,18 +105,13 @@ int dose_parse(const char *text, struct dose *dose, struct err *err)
     return n < 0 ? n : 0;
 }
 
-char *dose_format_level(const struct dose *dose, char buf[static DOSE_TEXT_MAX])
+const char *dose_format_level(const struct dose *dose)
 {
     bool share = dose_is_share(dose->kind);
-    (void)snprintf(buf, DOSE_TEXT_MAX, "%.4g%s", share ? 100 * dose->level : dose->level,
-                   share ? "%" : "");
-    return buf;
+    return str_fmt("%.4g%s", share ? 100 * dose->level : dose->level, share ? "%" : "");
 }
 
-char *dose_format(const struct dose *dose, char buf[static DOSE_TEXT_MAX])
+const char *dose_format(const struct dose *dose)
 {
-    char level[DOSE_TEXT_MAX];
-    (void)snprintf(buf, DOSE_TEXT_MAX, "%s=%.16s", dose_names[dose->kind],
-                   dose_format_level(dose, level));
-    return buf;
+    return str_fmt("%s=%s", dose_names[dose->kind], dose_format_level(dose));
 }

@@ -69,10 +69,9 @@ int dose_check(const struct dose *dose, struct err *err);
 int dose_parse(const char *text, struct dose *dose, struct err *err);
 int dose_parse_list(const char *text, struct dose *doses, size_t most, struct err *err);
 
-/* Writes a text that dose_parse reads: "cpu=20%". Returns buf. */
-enum { DOSE_TEXT_MAX = 32 };
-char *dose_format(const struct dose *dose, char buf[static DOSE_TEXT_MAX]);
+/* Writes a text that dose_parse reads: "cpu=20%". */
+const char *dose_format(const struct dose *dose);
 /* The level alone: "20%". */
-char *dose_format_level(const struct dose *dose, char buf[static DOSE_TEXT_MAX]);
+const char *dose_format_level(const struct dose *dose);
 
 #endif

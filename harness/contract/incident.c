@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 const struct incident *incident_find(const struct incident *const *incidents, const char *name)
@@ -14,15 +15,14 @@ const struct incident *incident_find(const struct incident *const *incidents, co
     return NULL;
 }
 
-char *incident_not_here(const struct incident *incident, unsigned nodes, char *buf, size_t size)
+const char *incident_not_here(const struct incident *incident, unsigned nodes)
 {
-    buf[0] = '\0';
     if (incident->cannot)
-        (void)snprintf(buf, size, "%s", incident->cannot);
-    else if (nodes < incident->least_nodes)
-        (void)snprintf(buf, size, "this machine has %u NUMA node%s, and it needs %u", nodes,
+        return str_fmt("%s", incident->cannot);
+    if (nodes < incident->least_nodes)
+        return str_fmt("this machine has %u NUMA node%s, and it needs %u", nodes,
                        nodes == 1 ? "" : "s", incident->least_nodes);
-    return buf;
+    return "";
 }
 
 size_t incident_changes(const struct incident *incident)

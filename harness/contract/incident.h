@@ -49,8 +49,8 @@ struct incident {
 /* `incidents` ends with NULL, or is NULL. NULL: unknown name. */
 const struct incident *incident_find(const struct incident *const *incidents, const char *name);
 
-/* Why a machine with `nodes` NUMA nodes cannot reproduce it; "" = no known reason. Returns buf. */
-char *incident_not_here(const struct incident *incident, unsigned nodes, char *buf, size_t size);
+/* Why a machine with `nodes` NUMA nodes cannot reproduce it; "" = no known reason. */
+const char *incident_not_here(const struct incident *incident, unsigned nodes);
 
 /* Number of leading `variants` that together are the sick one; the cured one begins after them. */
 size_t incident_changes(const struct incident *incident);

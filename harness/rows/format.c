@@ -1,8 +1,8 @@
 #include "harness/rows/format.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 static bool has_other_placement(const struct result *result, const struct arm *arm)
@@ -29,85 +29,74 @@ static bool has_other_planned_workers(const struct result *result, const struct 
 }
 
 static void append_params(const struct result *result, const struct arm *arm, const struct dims *at,
-                          char *buf, size_t size)
+                          const char **text)
 {
-    char value[64];
     for (const struct opt *opt = arm->bench->opts; opt && opt->name; opt++)
         if (!(at && dims_has_name(arm->bench, at, opt->name)) &&
             arm_option_differs(result, arm, opt))
-            text_append(buf, size, ", ", "%s %s", opt->name,
-                        opt_format_value(opt, arm->params, value, sizeof(value)));
+            str_add(text, ", ", "%s %s", opt->name, opt_format_value(opt, arm->params));
 }
 
-static void append_placement(const struct result *result, const struct arm *arm, char *buf,
-                             size_t size)
+static void append_placement(const struct result *result, const struct arm *arm, const char **text)
 {
     if (arm->is_baseline)
-        text_append(buf, size, ", ", "%s", bench_is_team(arm->bench) ? "without load" : "alone");
+        str_add(text, ", ", "%s", bench_is_team(arm->bench) ? "without load" : "alone");
     else if (format_has_placement(result, arm))
-        text_append(buf, size, ", ", "%s", placement_infos[arm->placement].name);
+        str_add(text, ", ", "%s", placement_infos[arm->placement].name);
     if (arm->variant)
-        text_append(buf, size, ", ", "variant %s", arm->variant->name);
+        str_add(text, ", ", "variant %s", arm->variant->name);
 }
 
-char *format_dims(const struct bench *bench, const struct dims *at, char *buf, size_t size)
+const char *format_dims(const struct bench *bench, const struct dims *at)
 {
-    char text[2 * DIMS_KEY_MAX];
-    buf[0] = '\0';
+    const char *text = "";
     for (unsigned part = 0; at && part < at->n; part++)
-        text_append(buf, size, ", ", "%s", dims_format_part(bench, at, part, text, sizeof(text)));
-    return buf;
+        str_add(&text, ", ", "%s", dims_format_part(bench, at, part));
+    return text;
 }
 
-char *format_arm(const struct result *result, const struct arm *arm, const struct dims *at,
-                 char *buf, size_t size)
+const char *format_arm(const struct result *result, const struct arm *arm, const struct dims *at)
 {
-    (void)format_dims(arm->bench, at, buf, size);
-    append_params(result, arm, at, buf, size);
-    append_placement(result, arm, buf, size);
-    return buf;
+    const char *text = format_dims(arm->bench, at);
+    append_params(result, arm, at, &text);
+    append_placement(result, arm, &text);
+    return text;
 }
 
-char *format_dose(const struct arm *arm, char buf[static FORMAT_DOSE_MAX])
+const char *format_dose(const struct arm *arm)
 {
-    char dose[DOSE_TEXT_MAX];
     bool has_dose = !dose_is_idle(&arm->dose);
-    (void)snprintf(buf, FORMAT_DOSE_MAX, "%s%s", has_dose ? ", dose " : "",
-                   has_dose ? dose_format(&arm->dose, dose) : "");
-    return buf;
+    return str_fmt("%s%s", has_dose ? ", dose " : "", has_dose ? dose_format(&arm->dose) : "");
 }
 
-char *format_params(const struct result *result, const struct arm *arm, char *buf, size_t size)
+const char *format_params(const struct result *result, const struct arm *arm)
 {
-    buf[0] = '\0';
-    append_params(result, arm, NULL, buf, size);
-    return buf;
+    const char *text = "";
+    append_params(result, arm, NULL, &text);
+    return text;
 }
 
-char *format_part(const struct result *result, const struct arm *arm, const struct dims *at,
-                  char *buf, size_t size)
+const char *format_part(const struct result *result, const struct arm *arm, const struct dims *at)
 {
-    buf[0] = '\0';
-    append_params(result, arm, at, buf, size);
+    const char *text = "";
+    append_params(result, arm, at, &text);
     if (has_other_planned_workers(result, arm))
-        text_append(buf, size, ", ", "%u worker%s", arm->planned_workers,
-                    arm->planned_workers == 1 ? "" : "s");
-    return buf;
+        str_add(&text, ", ", "%u worker%s", arm->planned_workers,
+                arm->planned_workers == 1 ? "" : "s");
+    return text;
 }
 
-char *format_in_part(const struct result *result, const struct arm *arm, const struct dims *at,
-                     char *buf, size_t size)
+const char *format_in_part(const struct result *result, const struct arm *arm,
+                           const struct dims *at)
 {
-    (void)format_dims(arm->bench, at, buf, size);
-    append_placement(result, arm, buf, size);
-    return buf;
+    const char *text = format_dims(arm->bench, at);
+    append_placement(result, arm, &text);
+    return text;
 }
 
-char *format_fewer_rounds(const struct result *result, const struct arm_rounds *rounds, char *buf,
-                          size_t size)
+const char *format_fewer_rounds(const struct result *result, const struct arm_rounds *rounds)
 {
-    buf[0] = '\0';
     if (result->purpose == PURPOSE_RUN && rounds->n < result->rounds_done)
-        (void)snprintf(buf, size, ", %zu of %u rounds", rounds->n, result->rounds_done);
-    return buf;
+        return str_fmt(", %zu of %u rounds", rounds->n, result->rounds_done);
+    return "";
 }

@@ -2,10 +2,10 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/rows/number.h"
 
 enum {
@@ -65,16 +65,13 @@ double grid_number(const struct grid *grid, size_t column)
     return dims_number(grid->row[0]->arm->bench, &grid->column[column], grid->column_dim);
 }
 
-const char *grid_column(const struct grid *grid, size_t column, char *buf, size_t size)
+const char *grid_column(const struct grid *grid, size_t column)
 {
-    char value[DIMS_KEY_MAX];
     const struct bench *bench = grid->row[0]->arm->bench;
     double number = grid_number(grid, column);
     if (dim_kind(bench, grid->column_dim) == DIM_BYTES && !isnan(number))
-        return number_format_bytes(number, buf, size);
-    (void)snprintf(buf, size, "%s",
-                   dims_value(bench, &grid->column[column], grid->column_dim, value));
-    return buf;
+        return number_format_bytes(number);
+    return dims_value(bench, &grid->column[column], grid->column_dim);
 }
 
 /* Sorts columns that are numbers, as the first row may lack some. Labels keep their order. */
@@ -108,19 +105,13 @@ static void find_axes(struct grid *grid)
     sort_columns(grid);
 }
 
-char *grid_format_row(const struct grid *grid, const struct row *row, bool with_unit, char *buf,
-                      size_t size)
+const char *grid_format_row(const struct grid *grid, const struct row *row, bool with_unit)
 {
-    char value[32], why[sizeof(row->reason)];
-    if (row_is_unresolved(row)) {
-        (void)snprintf(buf, size, "not resolved");
-        return buf;
-    }
-    bool doubted = row_doubt(row, grid->rounds, why, sizeof(why))[0] != '\0';
-    const char *bound = number_bound(why);
-    (void)number_format(row->median, grid->metric->unit, with_unit, value, sizeof(value));
-    (void)snprintf(buf, size, "%s%s%s", bound, value, doubted && !bound[0] ? "~" : "");
-    return buf;
+    if (row_is_unresolved(row))
+        return "not resolved";
+    const char *why = row_doubt(row, grid->rounds), *bound = number_bound(why);
+    return str_fmt("%s%s%s", bound, number_format(row->median, grid->metric->unit, with_unit),
+                   why[0] && !bound[0] ? "~" : "");
 }
 
 const struct row *grid_at(const struct grid *grid, size_t line, size_t column)
@@ -134,12 +125,10 @@ const struct row *grid_at(const struct grid *grid, size_t line, size_t column)
     return NULL;
 }
 
-const char *grid_format(const struct grid *grid, size_t line, size_t column, char *buf, size_t size)
+const char *grid_format(const struct grid *grid, size_t line, size_t column)
 {
     const struct row *row = grid_at(grid, line, column);
-    if (!row)
-        return "-";
-    return grid_format_row(grid, row, false, buf, size);
+    return row ? grid_format_row(grid, row, false) : "-";
 }
 
 static struct grid *new_grid(const struct bench_metric *metric, const struct arm_rounds *rounds,

@@ -38,22 +38,20 @@ void grid_free(struct grid *grid);
 
 /*
  * The row's median as number_format writes it. "~" follows if the benchmark doubts the value; "<="
- * or ">=" precedes a bound. Returns buf.
+ * or ">=" precedes a bound.
  */
-char *grid_format_row(const struct grid *grid, const struct row *row, bool with_unit, char *buf,
-                      size_t size);
+const char *grid_format_row(const struct grid *grid, const struct row *row, bool with_unit);
 
 /* The row at a line and a column; NULL = none. */
 const struct row *grid_at(const struct grid *grid, size_t line, size_t column);
 
 /* grid_format_row without unit for a line and a column; a literal "-", not buf, for none. */
-const char *grid_format(const struct grid *grid, size_t line, size_t column, char *buf,
-                        size_t size);
+const char *grid_format(const struct grid *grid, size_t line, size_t column);
 
 /* The position of a column as a number, NaN for a label; and as text, with sizes such as "64 KiB".
  * grid_column returns buf. */
 double grid_number(const struct grid *grid, size_t column);
-const char *grid_column(const struct grid *grid, size_t column, char *buf, size_t size);
+const char *grid_column(const struct grid *grid, size_t column);
 
 /* Whether the row is about a pair of CPUs. */
 bool grid_is_pair(const struct row *row);

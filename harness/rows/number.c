@@ -1,9 +1,9 @@
 #include "harness/rows/number.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/units.h"
 
 static bool is_bytes(const char *unit)
@@ -27,32 +27,28 @@ const char *number_bound(const char *doubt)
                                                    : "";
 }
 
-char *number_format_bytes(double bytes, char *buf, size_t size)
+const char *number_format_bytes(double bytes)
 {
     double unit = 1;
     while (bytes >= 10 * 1024 * unit)
         unit *= 1024;
     double rounded = bytes >= 10 * unit ? round(bytes / unit) * unit : bytes;
-    return units_format_bytes((uint64_t)fmax(rounded, 0), buf, size);
+    return units_bytes((uint64_t)fmax(rounded, 0));
 }
 
-char *number_format(double value, const char *unit, bool with_unit, char *buf, size_t size)
+const char *number_format(double value, const char *unit, bool with_unit)
 {
     double told = fabs(value) < 0.005 ? 0 : value, most = fabs(told); /* no "-0.00" */
     if (is_bytes(unit))
-        return number_format_bytes(value, buf, size);
+        return number_format_bytes(value);
     if (strcmp(unit, "s") == 0)
-        return units_format_seconds(value, buf, size);
+        return units_seconds(value);
     bool shown = with_unit && !has_none(unit);
-    (void)snprintf(buf, size, "%.*f%s%s",
-                   most >= 99.95   ? 0
-                   : most >= 9.995 ? 1
-                                   : 2,
-                   told, shown ? " " : "", shown ? unit : "");
-    return buf;
+    int digits = most >= 99.95 ? 0 : most >= 9.995 ? 1 : 2;
+    return str_fmt("%.*f%s%s", digits, told, shown ? " " : "", shown ? unit : "");
 }
 
-char *number_format_sentence(double value, const char *unit, char *buf, size_t size)
+const char *number_format_sentence(double value, const char *unit)
 {
     static const struct {
         const char *name;
@@ -60,13 +56,12 @@ char *number_format_sentence(double value, const char *unit, char *buf, size_t s
     } times[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
         if (strcmp(unit, times[i].name) == 0)
-            return units_format_seconds(value * times[i].seconds, buf, size);
+            return units_seconds(value * times[i].seconds);
     if (is_bytes(unit))
-        return number_format_bytes(value, buf, size);
+        return number_format_bytes(value);
     bool has_prefix = strchr("kMGT", unit[0]) && strlen(unit) > 1, shown = !has_none(unit);
-    (void)snprintf(buf, size, "%s%s%s", has_prefix ? UNITS_PLAIN(3, value) : UNITS_SI(value),
-                   shown ? " " : "", shown ? unit : "");
-    return buf;
+    return str_fmt("%s%s%s", has_prefix ? units_plain(value, 3) : units_si(value), shown ? " " : "",
+                   shown ? unit : "");
 }
 
 const char *number_unit(const char *unit)

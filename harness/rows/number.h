@@ -9,18 +9,18 @@
 
 /*
  * Two decimals below 10, one below 100, else none. Bytes and seconds become "45 KiB" and "2.3 ms";
- * `with_unit` appends any other unit. Returns buf.
+ * `with_unit` appends any other unit.
  */
-char *number_format(double value, const char *unit, bool with_unit, char *buf, size_t size);
+const char *number_format(double value, const char *unit, bool with_unit);
 
-/* For sentences, three digits and the unit: "203 us", "7.38 k items/s". Returns buf. */
-char *number_format_sentence(double value, const char *unit, char *buf, size_t size);
+/* For sentences, three digits and the unit: "203 us", "7.38 k items/s". */
+const char *number_format_sentence(double value, const char *unit);
 
 /* "<=" for a doubt that begins with "at most: ", ">=" for "at least: ", else "". */
 const char *number_bound(const char *doubt);
 
 /* "16 KiB" for 16384; a decimal only if a single digit precedes the point. */
-char *number_format_bytes(double bytes, char *buf, size_t size);
+const char *number_format_bytes(double bytes);
 
 /* The unit to print once above or beside numbers; "" if numbers contain it or have no unit. */
 const char *number_unit(const char *unit);

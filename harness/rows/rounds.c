@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/stats/stats.h"
@@ -309,12 +310,10 @@ static double longest_censored_s(const struct arm *arm)
     return longest;
 }
 
-static void censored_reason(const struct arm *arm, char *reason, size_t size)
+static const char *censored_reason(const struct arm *arm)
 {
-    char longest[32];
-    (void)snprintf(reason, size, "more than %s: some %ss did not end within the limit%s",
-                   units_format_seconds(longest_censored_s(arm), longest, sizeof(longest)),
-                   bench_step_name(arm->bench),
+    return str_fmt("more than %s: some %ss did not end within the limit%s",
+                   units_seconds(longest_censored_s(arm)), bench_step_name(arm->bench),
                    arm->bench->rate_unit ? ", and gave no rate"
                                          : "; times are lower bounds, rates upper bounds");
 }
@@ -340,12 +339,13 @@ static void judge_arm(const struct arm *arm, struct arm_rounds *rounds)
     rounds->status = worst->status;
     if (worst->status == STATUS_OK)
         return;
-    char which[48] = "", censored[160];
+    const char *censored;
+    const char *which = "";
     if (times < arm->nobservations)
-        (void)snprintf(which, sizeof(which), "%u of %zu rounds: ", times, arm->nobservations);
+        which = str_fmt("%u of %zu rounds: ", times, arm->nobservations);
     const char *why = worst->reason[0] ? worst->reason : "no reason was given";
     if (worst->status == STATUS_CENSORED) {
-        censored_reason(arm, censored, sizeof(censored));
+        censored = censored_reason(arm);
         why = censored;
     }
     (void)snprintf(rounds->reason, sizeof(rounds->reason), "%s%.200s", which, why);
@@ -406,7 +406,7 @@ static int summarise_arm(const struct result *result, size_t index, struct arm_r
 {
     const struct arm *arm = &result->arms[index];
     rounds->rate = NAN;
-    (void)bench_rate_unit(arm->bench, rounds->rate_unit, sizeof(rounds->rate_unit));
+    text_set(rounds->rate_unit, "%s", bench_rate_unit(arm->bench));
     if (arm->plan.status == PLAN_SKIPPED) {
         rounds->source = index;
         rounds->status = STATUS_SKIPPED;
@@ -451,20 +451,18 @@ void rounds_free(struct rounds *rounds)
     *rounds = (struct rounds){0};
 }
 
-char *rounds_format_shared(const struct result *result, const struct rounds *rounds, size_t arm,
-                           char *buf, size_t size)
+const char *rounds_format_shared(const struct result *result, const struct rounds *rounds,
+                                 size_t arm)
 {
     const struct arm *of = &result->arms[arm];
     const struct arm *source = &result->arms[rounds->arms[arm].source];
-    char planned_workers[32] = "";
-    buf[0] = '\0';
+    const char *planned_workers = "";
     if (source->planned_workers != of->planned_workers)
-        (void)snprintf(planned_workers, sizeof(planned_workers), " of %u workers",
-                       source->planned_workers);
+        planned_workers = str_fmt(" of %u workers", source->planned_workers);
     if (source != of)
-        (void)snprintf(buf, size, "same plan as %s%s, measured once",
-                       placement_infos[source->placement].name, planned_workers);
-    return buf;
+        return str_fmt("same plan as %s%s, measured once", placement_infos[source->placement].name,
+                       planned_workers);
+    return "";
 }
 
 const struct round_fields *rounds_find(const struct rounds *rounds, int arm, unsigned round)

@@ -79,8 +79,8 @@ void rounds_free(struct rounds *rounds);
 
 /* "same plan as partition of 4 workers, measured once"; "" if the arm was measured itself. Returns
  * buf. */
-char *rounds_format_shared(const struct result *result, const struct rounds *rounds, size_t arm,
-                           char *buf, size_t size);
+const char *rounds_format_shared(const struct result *result, const struct rounds *rounds,
+                                 size_t arm);
 
 /* That round of the arm, or NULL when it is not usable or `arm` is -1. */
 const struct round_fields *rounds_find(const struct rounds *rounds, int arm, unsigned round);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/rows/metric.h"
@@ -57,9 +58,7 @@ static const struct arm_rounds *rounds_of(const struct maker *maker)
 
 static bool is_shared(const struct opt *opt, const void *one, const void *other)
 {
-    char own[128], others[128];
-    return !strcmp(opt_format_value(opt, one, own, sizeof(own)),
-                   opt_format_value(opt, other, others, sizeof(others)));
+    return !strcmp(opt_format_value(opt, one), opt_format_value(opt, other));
 }
 
 #define put(params, ...) text_append((params), ROW_PARAMS_MAX, ";", __VA_ARGS__)
@@ -67,19 +66,17 @@ static bool is_shared(const struct opt *opt, const void *one, const void *other)
 void row_put_params(const struct result *result, const struct arm *arm, const struct arm *other,
                     const struct dims *at, char params[static ROW_PARAMS_MAX])
 {
-    char value[128], key[DIMS_KEY_MAX], dose[DOSE_TEXT_MAX];
     unsigned behind = arm_background(arm);
     params[0] = '\0';
     for (const struct opt *opt = arm->bench->opts; opt && opt->name; opt++)
         if (!dims_has_name(arm->bench, at, opt->name) &&
             (!other || is_shared(opt, arm->params, other->params)))
-            put(params, "%s=%s", opt->name,
-                opt_format_value(opt, arm->params, value, sizeof(value)));
+            put(params, "%s=%s", opt->name, opt_format_value(opt, arm->params));
     put(params, "slots=%u", arm->planned_workers);
     if (result_has_doses(result) && dose_is_idle(&arm->dose))
         put(params, "dose=none");
     else if (result_has_doses(result))
-        put(params, "dose=%s:%s", dose_names[arm->dose.kind], dose_format_level(&arm->dose, dose));
+        put(params, "dose=%s:%s", dose_names[arm->dose.kind], dose_format_level(&arm->dose));
     else if (result->background && behind)
         put(params, "background=%s:%u", result->background->name, behind);
     else if (result->background)
@@ -87,7 +84,7 @@ void row_put_params(const struct result *result, const struct arm *arm, const st
     if (arm->variant)
         put(params, "variant=%s", arm->variant->name);
     if (at->n)
-        put(params, "%s", dims_format(arm->bench, at, key));
+        put(params, "%s", dims_format(arm->bench, at));
 }
 
 const char *row_key(const char *params)
@@ -146,8 +143,8 @@ static void describe(const struct maker *maker, const struct round_value *value,
 /* Adds a note if the row's values are the measurement of another arm. */
 static void explain_sharing(const struct maker *maker, struct row *row)
 {
-    char shared[80], own[sizeof(row->reason)];
-    (void)rounds_format_shared(maker->result, maker->rounds, maker->arm, shared, sizeof(shared));
+    char own[sizeof(row->reason)];
+    const char *shared = rounds_format_shared(maker->result, maker->rounds, maker->arm);
     memcpy(own, row->reason, sizeof(own));
     if (shared[0])
         (void)snprintf(row->reason, sizeof(row->reason), "%s%s%.170s", shared, own[0] ? "; " : "",
@@ -353,17 +350,14 @@ void rows_free(struct rows *rows)
     *rows = (struct rows){0};
 }
 
-char *row_doubt(const struct row *row, const struct arm_rounds *rounds, char *buf, size_t size)
+const char *row_doubt(const struct row *row, const struct arm_rounds *rounds)
 {
     bool shown = !row->arm->is_baseline || bench_is_team(row->arm->bench);
     bool own = row->status == STATUS_NOISY && shown &&
                bench_metric_find(row->arm->bench, row->metric) &&
                strcmp(row->reason, rounds->reason) != 0;
-    const char *end = own ? strstr(row->reason, "; ") : NULL;
-    (void)snprintf(buf, size, "%s", own ? row->reason : "");
-    if (end && rounds->status == STATUS_NOISY && (size_t)(end - row->reason) < size)
-        buf[end - row->reason] = '\0';
-    return buf;
+    const char *end = own && rounds->status == STATUS_NOISY ? strstr(row->reason, "; ") : NULL;
+    return !own ? "" : end ? str_fmt("%.*s", (int)(end - row->reason), row->reason) : row->reason;
 }
 
 bool metric_is_gating(const struct bench *bench, const char *metric, const struct dims *at)

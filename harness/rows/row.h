@@ -97,9 +97,9 @@ bool row_is_unresolved(const struct row *row);
 
 /*
  * The benchmark's doubt about the row (bench_emit_doubt), without the disturbances of its arm; "" =
- * none. Also works for rows read from files. Returns buf.
+ * none. Also works for rows read from files.
  */
-char *row_doubt(const struct row *row, const struct arm_rounds *rounds, char *buf, size_t size);
+const char *row_doubt(const struct row *row, const struct arm_rounds *rounds);
 
 /*
  * Whether a comparison of results may fail on the row: its metric is `gating`, its arm is neither a

@@ -340,10 +340,9 @@ void values_free(struct round_values *values)
 char *values_format_reason(const struct result *result, const struct rounds *rounds, size_t arm,
                            const struct round_value *value, char *buf, size_t size)
 {
-    char shared[80];
     const char *doubt = value->doubt ? value->doubt : "";
     bool has_reason = value->reason[0] != '\0';
-    (void)rounds_format_shared(result, rounds, arm, shared, sizeof(shared));
+    const char *shared = rounds_format_shared(result, rounds, arm);
     (void)snprintf(buf, size, "%s%s%s%s%s%s", shared, shared[0] && doubt[0] ? "; " : "", doubt,
                    (shared[0] || doubt[0]) && has_reason ? "; " : "",
                    value->base >= 0 ? "its baseline: " : "", value->reason);

@@ -32,7 +32,7 @@ static void name_rank(const struct gpu_collective *gc, unsigned k, char *name, s
 }
 
 int gpu_collective_cuda(struct gpu_collective *gc, unsigned k, cudaError_t error, const char *what,
-                        char *msg, size_t size)
+                        struct err *err)
 {
     char name[80], whole[176];
     if (error == cudaSuccess)
@@ -40,11 +40,11 @@ int gpu_collective_cuda(struct gpu_collective *gc, unsigned k, cudaError_t error
     gc->failed = true;
     name_rank(gc, k, name, sizeof(name));
     (void)snprintf(whole, sizeof(whole), "%s: %s", name, what);
-    return gpu_fail(error, whole, msg, size);
+    return gpu_fail(error, whole, err);
 }
 
 int gpu_collective_nccl(struct gpu_collective *gc, unsigned k, int error, const char *what,
-                        char *msg, size_t size)
+                        struct err *err)
 {
     char name[80];
     if (error == 0)
@@ -53,19 +53,18 @@ int gpu_collective_nccl(struct gpu_collective *gc, unsigned k, int error, const 
     name_rank(gc, k, name, sizeof(name));
     void *comm = gc->rank[k < gc->local ? k : 0].comm;
     const char *more = gc->nccl->get_last_error ? gc->nccl->get_last_error(comm) : NULL;
-    (void)snprintf(msg, size, "%s: %s: NCCL says '%s'%s%.120s", name, what,
-                   gc->nccl->get_error_string(error), more && more[0] ? ": " : "",
-                   more ? more : "");
+    (void)err_set(err, -EIO, "%s: %s: NCCL says '%s'%s%.120s", name, what,
+                  gc->nccl->get_error_string(error), more && more[0] ? ": " : "", more ? more : "");
     /* The message must be one line, but the library's text may have several. */
-    for (char *c = msg; *c; c++)
+    for (char *c = err ? err->msg : NULL; c && *c; c++)
         if (*c == '\n')
             *c = ' ';
     return -EIO;
 }
 
-int gpu_collective_load(int *version, char *msg, size_t size)
+int gpu_collective_load(int *version, struct err *err)
 {
-    const struct nccl_api *nccl = nccl_api_load(msg, size);
+    const struct nccl_api *nccl = nccl_api_load(err);
     *version = nccl ? nccl->version : 0;
     return nccl ? 0 : -ENOTSUP;
 }
@@ -83,12 +82,12 @@ static cudaError_t open_events(const struct gpu_collective *gc, struct gpu_colle
     return error;
 }
 
-static int open_rank(struct gpu_collective *gc, unsigned k, char *msg, size_t size)
+static int open_rank(struct gpu_collective *gc, unsigned k, struct err *err)
 {
     struct gpu_collective_rank *rank = &gc->rank[k];
     int ordinal = -1;
     int rc = gpu_collective_cuda(gc, k, cudaDeviceGetByPCIBusId(&ordinal, rank->pci_bdf),
-                                 "there is no such GPU", msg, size);
+                                 "there is no such GPU", err);
     if (rc)
         return rc == -EIO ? -ENODEV : rc;
     rank->cuda_ordinal = ordinal;
@@ -101,7 +100,7 @@ static int open_rank(struct gpu_collective *gc, unsigned k, char *msg, size_t si
         error = cudaHostAlloc(&rank->found_copy, sizeof(*rank->found_copy), cudaHostAllocPortable);
     if (error == cudaSuccess)
         error = open_events(gc, rank);
-    return gpu_collective_cuda(gc, k, error, "cannot be used", msg, size);
+    return gpu_collective_cuda(gc, k, error, "cannot be used", err);
 }
 
 static struct gpu_collective *allocate_handle(const struct gpu_collective_config *config)
@@ -131,21 +130,20 @@ static struct gpu_collective *allocate_handle(const struct gpu_collective_config
 }
 
 int gpu_collective_open(const struct gpu_collective_config *config, struct gpu_collective **gc,
-                        char *msg, size_t size)
+                        struct err *err)
 {
     *gc = NULL;
-    const struct nccl_api *nccl = nccl_api_load(msg, size);
+    const struct nccl_api *nccl = nccl_api_load(err);
     if (!nccl)
         return -ENOTSUP;
     struct gpu_collective *opened = allocate_handle(config);
     if (!opened) {
-        (void)snprintf(msg, size, "cannot allocate the state of %u ranks", config->local);
-        return -ENOMEM;
+        return err_set(err, -ENOMEM, "cannot allocate the state of %u ranks", config->local);
     }
     opened->nccl = nccl;
     int rc = 0;
     for (unsigned k = 0; k < opened->local && !rc; k++)
-        rc = open_rank(opened, k, msg, size);
+        rc = open_rank(opened, k, err);
     if (rc)
         gpu_collective_close(opened);
     else
@@ -153,44 +151,44 @@ int gpu_collective_open(const struct gpu_collective_config *config, struct gpu_c
     return rc;
 }
 
-int gpu_collective_make_id(struct gpu_collective *gc, struct nccl_id *id, char *msg, size_t size)
+int gpu_collective_make_id(struct gpu_collective *gc, struct nccl_id *id, struct err *err)
 {
-    return gpu_collective_nccl(gc, 0, gc->nccl->get_unique_id(id), "cannot make an id", msg, size);
+    return gpu_collective_nccl(gc, 0, gc->nccl->get_unique_id(id), "cannot make an id", err);
 }
 
-static int join_one(struct gpu_collective *gc, unsigned k, const struct nccl_id *id, char *msg,
-                    size_t size)
+static int join_one(struct gpu_collective *gc, unsigned k, const struct nccl_id *id,
+                    struct err *err)
 {
     const char *what = "cannot join the other ranks";
     struct gpu_collective_rank *rank = &gc->rank[k];
-    int rc = gpu_collective_cuda(gc, k, cudaSetDevice(rank->cuda_ordinal), what, msg, size);
+    int rc = gpu_collective_cuda(gc, k, cudaSetDevice(rank->cuda_ordinal), what, err);
     return rc ? rc
               : gpu_collective_nccl(gc, k,
                                     gc->nccl->comm_init_rank(&rank->comm, (int)gc->ranks, *id,
                                                              (int)(gc->first + k)),
-                                    what, msg, size);
+                                    what, err);
 }
 
-int gpu_collective_join(struct gpu_collective *gc, const struct nccl_id *id, char *msg, size_t size)
+int gpu_collective_join(struct gpu_collective *gc, const struct nccl_id *id, struct err *err)
 {
     if (gc->local == 1)
-        return join_one(gc, 0, id, msg, size);
+        return join_one(gc, 0, id, err);
     /* Without a group, the first rank of this process would wait for its second rank. */
-    int rc = gpu_collective_nccl(gc, gc->local, gc->nccl->group_start(), "cannot begin a group",
-                                 msg, size);
+    int rc =
+        gpu_collective_nccl(gc, gc->local, gc->nccl->group_start(), "cannot begin a group", err);
     if (rc)
         return rc;
     for (unsigned k = 0; k < gc->local && !rc; k++)
-        rc = join_one(gc, k, id, msg, size);
+        rc = join_one(gc, k, id, err);
     /* Some ranks would wait for the rest: an invalid call makes the group start nothing. */
     void *none = NULL;
     if (rc)
         (void)gc->nccl->comm_init_rank(&none, 0, *id, -1);
     int ended = gc->nccl->group_end();
-    return rc ? rc : gpu_collective_nccl(gc, gc->local, ended, "cannot join each other", msg, size);
+    return rc ? rc : gpu_collective_nccl(gc, gc->local, ended, "cannot join each other", err);
 }
 
-int gpu_collective_room(struct gpu_collective *gc, size_t *bytes, char *msg, size_t size)
+int gpu_collective_room(struct gpu_collective *gc, size_t *bytes, struct err *err)
 {
     *bytes = SIZE_MAX;
     for (unsigned k = 0; k < gc->local; k++) {
@@ -202,7 +200,7 @@ int gpu_collective_room(struct gpu_collective *gc, size_t *bytes, char *msg, siz
         size_t room = unused / 20 * 9 >> 20 << 20;
         if (error == cudaSuccess && room == 0)
             error = cudaErrorMemoryAllocation;
-        int rc = gpu_collective_cuda(gc, k, error, "no memory for buffers", msg, size);
+        int rc = gpu_collective_cuda(gc, k, error, "no memory for buffers", err);
         if (rc)
             return rc;
         *bytes = room < *bytes ? room : *bytes;
@@ -210,18 +208,17 @@ int gpu_collective_room(struct gpu_collective *gc, size_t *bytes, char *msg, siz
     return 0;
 }
 
-static int allocate_plain(struct gpu_collective *gc, unsigned k, const char *what, char *msg,
-                          size_t size)
+static int allocate_plain(struct gpu_collective *gc, unsigned k, const char *what, struct err *err)
 {
     struct gpu_collective_rank *rank = &gc->rank[k];
     cudaError_t error = cudaMalloc(&rank->send, gc->bytes);
     if (error == cudaSuccess)
         error = cudaMalloc(&rank->recv, gc->bytes);
-    return gpu_collective_cuda(gc, k, error, what, msg, size);
+    return gpu_collective_cuda(gc, k, error, what, err);
 }
 
-static int allocate_registered(struct gpu_collective *gc, unsigned k, const char *what, char *msg,
-                               size_t size)
+static int allocate_registered(struct gpu_collective *gc, unsigned k, const char *what,
+                               struct err *err)
 {
     const struct nccl_api *nccl = gc->nccl;
     struct gpu_collective_rank *rank = &gc->rank[k];
@@ -232,27 +229,26 @@ static int allocate_registered(struct gpu_collective *gc, unsigned k, const char
         error = nccl->comm_register(rank->comm, rank->send, gc->bytes, &rank->handles[0]);
     if (!error)
         error = nccl->comm_register(rank->comm, rank->recv, gc->bytes, &rank->handles[1]);
-    return gpu_collective_nccl(gc, k, error, what, msg, size);
+    return gpu_collective_nccl(gc, k, error, what, err);
 }
 
-int gpu_collective_allocate(struct gpu_collective *gc, size_t bytes, bool registered, char *msg,
-                            size_t size)
+int gpu_collective_allocate(struct gpu_collective *gc, size_t bytes, bool registered,
+                            struct err *err)
 {
     char what[96];
     int rc = 0;
     if (registered && (!gc->nccl->mem_alloc || !gc->nccl->mem_free || !gc->nccl->comm_register ||
                        !gc->nccl->comm_deregister)) {
-        (void)snprintf(msg, size, "registered buffers need NCCL 2.19 or later");
-        return -ENOTSUP;
+        return err_set(err, -ENOTSUP, "registered buffers need NCCL 2.19 or later");
     }
     gc->registered = registered;
     gc->bytes = bytes > BUFFER_LEAST ? bytes : BUFFER_LEAST;
     (void)snprintf(what, sizeof(what), "two GPU buffers of %zu bytes", gc->bytes);
     for (unsigned k = 0; k < gc->local && !rc; k++) {
         struct gpu_collective_rank *rank = &gc->rank[k];
-        rc = gpu_collective_cuda(gc, k, cudaSetDevice(rank->cuda_ordinal), what, msg, size);
+        rc = gpu_collective_cuda(gc, k, cudaSetDevice(rank->cuda_ordinal), what, err);
         if (!rc)
-            rc = (registered ? allocate_registered : allocate_plain)(gc, k, what, msg, size);
+            rc = (registered ? allocate_registered : allocate_plain)(gc, k, what, err);
         if (rc)
             break;
         cudaError_t error = cudaMemset(rank->send, 0, gc->bytes);
@@ -261,7 +257,7 @@ int gpu_collective_allocate(struct gpu_collective *gc, size_t bytes, bool regist
         /* The rank's stream does not wait for the default stream, where memset runs. */
         if (error == cudaSuccess)
             error = cudaDeviceSynchronize();
-        rc = gpu_collective_cuda(gc, k, error, what, msg, size);
+        rc = gpu_collective_cuda(gc, k, error, what, err);
     }
     return rc;
 }

@@ -50,15 +50,15 @@ struct gpu_collective {
  * is success. k = local: an error of all ranks here, not of a particular one.
  */
 int gpu_collective_cuda(struct gpu_collective *gc, unsigned k, cudaError_t error, const char *what,
-                        char *msg, size_t size);
+                        struct err *err);
 int gpu_collective_nccl(struct gpu_collective *gc, unsigned k, int error, const char *what,
-                        char *msg, size_t size);
+                        struct err *err);
 
 /* The GPU of rank first + k, "GPU 1 (0000:07:00.0)": CUDA's number and PCI address. */
 void gpu_collective_name(const struct gpu_collective *gc, unsigned k, char *name, size_t size);
 
 /* Enqueues operation i on all ranks here, for gpu_collective_time_each. */
-int gpu_collective_issue(struct gpu_collective *gc, uint64_t i, char *msg, size_t size);
+int gpu_collective_issue(struct gpu_collective *gc, uint64_t i, struct err *err);
 
 /* Destroys the graphs of the last call. */
 void gpu_collective_drop_graphs(struct gpu_collective *gc);

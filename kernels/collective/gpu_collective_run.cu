@@ -1,7 +1,6 @@
 #include "kernels/collective/gpu_collective_impl.cuh"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 static const int nccl_types[COLLECTIVE_TYPES] = {
@@ -117,31 +116,31 @@ static int issue(const struct gpu_collective *gc, unsigned k, size_t offset)
 }
 
 /* Operation i of an enqueue, on all ranks here. Ends a started group also after an error. */
-static int issue_all(struct gpu_collective *gc, uint64_t i, char *msg, size_t size)
+static int issue_all(struct gpu_collective *gc, uint64_t i, struct err *err)
 {
     const char *what = "cannot start an operation";
     size_t offset = gc->call.bytes * (i % gc->steps);
     if (gc->local == 1)
-        return gpu_collective_nccl(gc, 0, issue(gc, 0, offset), what, msg, size);
-    int rc = gpu_collective_nccl(gc, gc->local, gc->nccl->group_start(), what, msg, size);
+        return gpu_collective_nccl(gc, 0, issue(gc, 0, offset), what, err);
+    int rc = gpu_collective_nccl(gc, gc->local, gc->nccl->group_start(), what, err);
     if (rc)
         return rc;
     for (unsigned k = 0; k < gc->local && !rc; k++)
-        rc = gpu_collective_nccl(gc, k, issue(gc, k, offset), what, msg, size);
+        rc = gpu_collective_nccl(gc, k, issue(gc, k, offset), what, err);
     int ended = gc->nccl->group_end();
-    return rc ? rc : gpu_collective_nccl(gc, gc->local, ended, what, msg, size);
+    return rc ? rc : gpu_collective_nccl(gc, gc->local, ended, what, err);
 }
 
-static int issue_many(struct gpu_collective *gc, uint64_t iters, char *msg, size_t size)
+static int issue_many(struct gpu_collective *gc, uint64_t iters, struct err *err)
 {
     int rc = 0;
     for (uint64_t i = 0; i < iters && !rc; i++)
-        rc = issue_all(gc, i, msg, size);
+        rc = issue_all(gc, i, err);
     return rc;
 }
 
 /* *begun: how many streams capture, also after an error. */
-static int begin_captures(struct gpu_collective *gc, unsigned *begun, char *msg, size_t size)
+static int begin_captures(struct gpu_collective *gc, unsigned *begun, struct err *err)
 {
     int rc = 0;
     for (*begun = 0; *begun < gc->local && !rc; *begun += !rc) {
@@ -150,7 +149,7 @@ static int begin_captures(struct gpu_collective *gc, unsigned *begun, char *msg,
         /* ThreadLocal: during the capture NCCL may allocate in its own threads. */
         if (error == cudaSuccess)
             error = cudaStreamBeginCapture(rank->stream, cudaStreamCaptureModeThreadLocal);
-        rc = gpu_collective_cuda(gc, *begun, error, capturing, msg, size);
+        rc = gpu_collective_cuda(gc, *begun, error, capturing, err);
     }
     return rc;
 }
@@ -160,19 +159,19 @@ static int begin_captures(struct gpu_collective *gc, unsigned *begun, char *msg,
  * one. If rc is an error, only ends the captures and keeps the message.
  */
 static int end_captures(struct gpu_collective *gc, unsigned which, unsigned begun, int rc,
-                        char *msg, size_t size)
+                        struct err *err)
 {
     for (unsigned k = 0; k < begun; k++) {
         cudaError_t error = cudaStreamEndCapture(gc->rank[k].stream, &gc->rank[k].captured);
         if (!rc)
-            rc = gpu_collective_cuda(gc, k, error, capturing, msg, size);
+            rc = gpu_collective_cuda(gc, k, error, capturing, err);
     }
     for (unsigned k = 0; k < begun && !rc; k++) {
         struct gpu_collective_rank *rank = &gc->rank[k];
         cudaError_t error = cudaSetDevice(rank->cuda_ordinal);
         if (error == cudaSuccess)
             error = cudaGraphInstantiateWithFlags(&rank->graph[which], rank->captured, 0);
-        rc = gpu_collective_cuda(gc, k, error, capturing, msg, size);
+        rc = gpu_collective_cuda(gc, k, error, capturing, err);
     }
     for (unsigned k = 0; k < begun; k++) {
         if (gc->rank[k].captured)
@@ -182,22 +181,22 @@ static int end_captures(struct gpu_collective *gc, unsigned which, unsigned begu
     return rc;
 }
 
-static int capture(struct gpu_collective *gc, unsigned which, char *msg, size_t size)
+static int capture(struct gpu_collective *gc, unsigned which, struct err *err)
 {
     unsigned begun;
-    int rc = begin_captures(gc, &begun, msg, size);
+    int rc = begin_captures(gc, &begun, err);
     if (!rc)
-        rc = issue_many(gc, which == GRAPH_BATCH ? gc->batch : 1, msg, size);
-    return end_captures(gc, which, begun, rc, msg, size);
+        rc = issue_many(gc, which == GRAPH_BATCH ? gc->batch : 1, err);
+    return end_captures(gc, which, begun, rc, err);
 }
 
-static int launch_all(struct gpu_collective *gc, unsigned which, char *msg, size_t size)
+static int launch_all(struct gpu_collective *gc, unsigned which, struct err *err)
 {
     int rc = 0;
     for (unsigned k = 0; k < gc->local && !rc; k++)
         rc = gpu_collective_cuda(gc, k,
                                  cudaGraphLaunch(gc->rank[k].graph[which], gc->rank[k].stream),
-                                 "cannot launch a graph", msg, size);
+                                 "cannot launch a graph", err);
     return rc;
 }
 
@@ -208,7 +207,7 @@ static unsigned places_of(const struct gpu_collective *gc, unsigned operations)
 }
 
 /* NCCL reduces fp8 only on Hopper and later. */
-static int check_hardware(const struct gpu_collective *gc, char *msg, size_t size)
+static int check_hardware(const struct gpu_collective *gc, struct err *err)
 {
     char name[GPU_COLLECTIVE_NAME];
     for (unsigned k = 0; k < gc->local; k++) {
@@ -218,40 +217,38 @@ static int check_hardware(const struct gpu_collective *gc, char *msg, size_t siz
         if (error == cudaSuccess && major >= 9)
             continue;
         gpu_collective_name(gc, k, name, sizeof(name));
-        (void)snprintf(msg, size, "rank %u, %s: reductions of fp8 need compute capability 9.0",
+        return err_set(err, -ENOTSUP, "rank %u, %s: reductions of fp8 need compute capability 9.0",
                        gc->first + k, name);
-        return -ENOTSUP;
     }
     return 0;
 }
 
 static int check_support(const struct gpu_collective *gc, const struct collective_call *call,
-                         char *msg, size_t size)
+                         struct err *err)
 {
     bool is_reduced = collective_is_reduced(call->op);
     bool is_fp8 = call->type == COLLECTIVE_F8E4M3 || call->type == COLLECTIVE_F8E5M2;
     if (call->type == COLLECTIVE_BFLOAT16 && gc->nccl->version < NCCL_VERSION_BFLOAT16)
-        (void)snprintf(msg, size, "type bfloat16 needs NCCL 2.10 or later");
+        (void)err_set(err, -ENOTSUP, "type bfloat16 needs NCCL 2.10 or later");
     else if (is_reduced && call->redop == COLLECTIVE_AVG && gc->nccl->version < NCCL_VERSION_AVG)
-        (void)snprintf(msg, size, "redop avg needs NCCL 2.10 or later");
+        (void)err_set(err, -ENOTSUP, "redop avg needs NCCL 2.10 or later");
     else if (is_fp8 && gc->nccl->version < NCCL_VERSION_FP8)
-        (void)snprintf(msg, size, "types of fp8 need NCCL 2.24 or later");
+        (void)err_set(err, -ENOTSUP, "types of fp8 need NCCL 2.24 or later");
     else
-        return is_fp8 && is_reduced ? check_hardware(gc, msg, size) : 0;
+        return is_fp8 && is_reduced ? check_hardware(gc, err) : 0;
     return -ENOTSUP;
 }
 
-int gpu_collective_prepare(struct gpu_collective *gc, const struct collective_call *call, char *msg,
-                           size_t size)
+int gpu_collective_prepare(struct gpu_collective *gc, const struct collective_call *call,
+                           struct err *err)
 {
     size_t part = call->count * collective_type_bytes(call->type);
-    int rc = check_support(gc, call, msg, size);
+    int rc = check_support(gc, call, err);
     if (rc)
         return rc;
     if (call->bytes == 0 || call->bytes > gc->bytes) {
-        (void)snprintf(msg, size, "%zu bytes do not fit into buffers of %zu", call->bytes,
+        return err_set(err, -EINVAL, "%zu bytes do not fit into buffers of %zu", call->bytes,
                        gc->bytes);
-        return -EINVAL;
     }
     gpu_collective_drop_graphs(gc);
     gc->call = *call;
@@ -264,11 +261,11 @@ int gpu_collective_prepare(struct gpu_collective *gc, const struct collective_ca
     if (!call->graph)
         return 0;
     /* Run once before the capture: NCCL makes connections at first use, which no graph can hold. */
-    rc = issue_many(gc, 1, msg, size);
+    rc = issue_many(gc, 1, err);
     if (!rc)
-        rc = gpu_collective_wait(gc, msg, size);
+        rc = gpu_collective_wait(gc, err);
     for (unsigned which = 0; which < GRAPHS && !rc; which++)
-        rc = capture(gc, which, msg, size);
+        rc = capture(gc, which, err);
     return rc;
 }
 
@@ -278,46 +275,46 @@ unsigned gpu_collective_batch(const struct gpu_collective *gc)
 }
 
 /* Each queue begins again at the first place in the buffers. */
-static int issue_queues(struct gpu_collective *gc, uint64_t iters, char *msg, size_t size)
+static int issue_queues(struct gpu_collective *gc, uint64_t iters, struct err *err)
 {
     int rc = 0;
     for (uint64_t done = 0; done < iters && !rc; done += gc->call.queue) {
         uint64_t left = iters - done;
-        rc = issue_many(gc, left < gc->call.queue ? left : gc->call.queue, msg, size);
+        rc = issue_many(gc, left < gc->call.queue ? left : gc->call.queue, err);
         if (!rc)
-            rc = gpu_collective_wait(gc, msg, size);
+            rc = gpu_collective_wait(gc, err);
     }
     return rc;
 }
 
-int gpu_collective_enqueue(struct gpu_collective *gc, uint64_t iters, char *msg, size_t size)
+int gpu_collective_enqueue(struct gpu_collective *gc, uint64_t iters, struct err *err)
 {
     if (gc->call.queue)
-        return issue_queues(gc, iters, msg, size);
+        return issue_queues(gc, iters, err);
     if (!gc->call.graph)
-        return issue_many(gc, iters, msg, size);
+        return issue_many(gc, iters, err);
     bool whole = gc->batch > 1 && iters % gc->batch == 0;
     uint64_t launches = whole ? iters / gc->batch : iters;
     int rc = 0;
     for (uint64_t i = 0; i < launches && !rc; i++)
-        rc = launch_all(gc, whole ? GRAPH_BATCH : GRAPH_ONE, msg, size);
+        rc = launch_all(gc, whole ? GRAPH_BATCH : GRAPH_ONE, err);
     return rc;
 }
 
-int gpu_collective_issue(struct gpu_collective *gc, uint64_t i, char *msg, size_t size)
+int gpu_collective_issue(struct gpu_collective *gc, uint64_t i, struct err *err)
 {
-    return gc->call.graph ? launch_all(gc, GRAPH_ONE, msg, size) : issue_all(gc, i, msg, size);
+    return gc->call.graph ? launch_all(gc, GRAPH_ONE, err) : issue_all(gc, i, err);
 }
 
 /* If a rank has an asynchronous error, aborts all ranks here; the message names the first such. */
-static int look_for_errors(struct gpu_collective *gc, char *msg, size_t size)
+static int look_for_errors(struct gpu_collective *gc, struct err *err)
 {
     for (unsigned k = 0; k < gc->local; k++) {
         int error = 0, asked = gc->nccl->comm_get_async_error(gc->rank[k].comm, &error);
         error = asked ? asked : error;
         if (error == 0 || error == NCCL_IN_PROGRESS)
             continue;
-        int rc = gpu_collective_nccl(gc, k, error, "an operation failed", msg, size);
+        int rc = gpu_collective_nccl(gc, k, error, "an operation failed", err);
         for (unsigned other = 0; other < gc->local; other++) {
             (void)gc->nccl->comm_abort(gc->rank[other].comm);
             gc->rank[other].comm = NULL;
@@ -327,17 +324,17 @@ static int look_for_errors(struct gpu_collective *gc, char *msg, size_t size)
     return 0;
 }
 
-int gpu_collective_wait(struct gpu_collective *gc, char *msg, size_t size)
+int gpu_collective_wait(struct gpu_collective *gc, struct err *err)
 {
     for (unsigned k = 0; k < gc->local; k++) {
         cudaError_t error;
         while ((error = cudaStreamQuery(gc->rank[k].stream)) == cudaErrorNotReady) {
-            int rc = look_for_errors(gc, msg, size);
+            int rc = look_for_errors(gc, err);
             if (rc)
                 return rc;
         }
         if (error != cudaSuccess)
-            return gpu_collective_cuda(gc, k, error, "an operation failed", msg, size);
+            return gpu_collective_cuda(gc, k, error, "an operation failed", err);
     }
     return 0;
 }
@@ -370,12 +367,11 @@ static cudaError_t fill_rank(const struct gpu_collective *gc, unsigned k, unsign
     return error;
 }
 
-int gpu_collective_fill(struct gpu_collective *gc, unsigned repetition, char *msg, size_t size)
+int gpu_collective_fill(struct gpu_collective *gc, unsigned repetition, struct err *err)
 {
     int rc = 0;
     for (unsigned k = 0; k < gc->local && !rc; k++)
-        rc = gpu_collective_cuda(gc, k, fill_rank(gc, k, repetition), "inputs of the check", msg,
-                                 size);
+        rc = gpu_collective_cuda(gc, k, fill_rank(gc, k, repetition), "inputs of the check", err);
     return rc;
 }
 
@@ -397,15 +393,15 @@ static cudaError_t compare_rank(const struct gpu_collective *gc, unsigned k, uns
 }
 
 int gpu_collective_compare(struct gpu_collective *gc, unsigned operations, unsigned repetition,
-                           struct gpu_collective_verdict *verdict, char *msg, size_t size)
+                           struct gpu_collective_verdict *verdict, struct err *err)
 {
     int rc = 0;
     memset(verdict, 0, sizeof(*verdict));
     for (unsigned k = 0; k < gc->local && !rc; k++)
         rc = gpu_collective_cuda(gc, k, compare_rank(gc, k, operations, repetition),
-                                 "comparison of the result", msg, size);
+                                 "comparison of the result", err);
     if (!rc)
-        rc = gpu_collective_wait(gc, msg, size);
+        rc = gpu_collective_wait(gc, err);
     for (unsigned k = 0; k < gc->local && !rc; k++) {
         const struct gpu_collective_found *found = gc->rank[k].found_copy;
         if (!found->wrong)

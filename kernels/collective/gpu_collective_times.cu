@@ -1,7 +1,6 @@
 #include "kernels/collective/gpu_collective_impl.cuh"
 
 #include <cerrno>
-#include <cstdio>
 #include <ctime>
 
 static uint64_t now_ns(void)
@@ -30,39 +29,39 @@ static cudaError_t compare_clocks(struct gpu_collective_rank *rank, unsigned whi
     return error;
 }
 
-static int compare_all_clocks(struct gpu_collective *gc, unsigned which, char *msg, size_t size)
+static int compare_all_clocks(struct gpu_collective *gc, unsigned which, struct err *err)
 {
     int rc = 0;
     for (unsigned k = 0; k < gc->local && !rc; k++)
         rc = gpu_collective_cuda(gc, k, compare_clocks(&gc->rank[k], which),
-                                 "cannot compare its clock", msg, size);
+                                 "cannot compare its clock", err);
     return rc;
 }
 
-static int record_all(struct gpu_collective *gc, unsigned i, bool is_end, char *msg, size_t size)
+static int record_all(struct gpu_collective *gc, unsigned i, bool is_end, struct err *err)
 {
     int rc = 0;
     for (unsigned k = 0; k < gc->local && !rc; k++) {
         struct gpu_collective_rank *rank = &gc->rank[k];
         cudaEvent_t event = is_end ? rank->end[i] : rank->begin[i];
         rc = gpu_collective_cuda(gc, k, cudaEventRecord(event, rank->stream),
-                                 "cannot record an event", msg, size);
+                                 "cannot record an event", err);
     }
     return rc;
 }
 
-static int enqueue_timed(struct gpu_collective *gc, unsigned iters, char *msg, size_t size)
+static int enqueue_timed(struct gpu_collective *gc, unsigned iters, struct err *err)
 {
     int rc = 0;
     for (unsigned i = 0; i < iters && !rc; i++) {
-        rc = record_all(gc, i, false, msg, size);
+        rc = record_all(gc, i, false, err);
         if (!rc)
-            rc = gpu_collective_issue(gc, i, msg, size);
+            rc = gpu_collective_issue(gc, i, err);
         gc->launched_ns[i] = now_ns();
         if (!rc)
-            rc = record_all(gc, i, true, msg, size);
+            rc = record_all(gc, i, true, err);
         if (!rc && gc->call.queue && (i + 1) % gc->call.queue == 0)
-            rc = gpu_collective_wait(gc, msg, size);
+            rc = gpu_collective_wait(gc, err);
     }
     return rc;
 }
@@ -99,23 +98,22 @@ static cudaError_t read_times(const struct gpu_collective *gc, struct gpu_collec
 }
 
 int gpu_collective_time_each(struct gpu_collective *gc, unsigned iters, float *busy_us,
-                             float *period_us, char *msg, size_t size)
+                             float *period_us, struct err *err)
 {
     if (iters > gc->times_most) {
-        (void)snprintf(msg, size, "%u operations to time, at most %u", iters, gc->times_most);
-        return -EINVAL;
+        return err_set(err, -EINVAL, "%u operations to time, at most %u", iters, gc->times_most);
     }
-    int rc = compare_all_clocks(gc, 0, msg, size);
+    int rc = compare_all_clocks(gc, 0, err);
     if (!rc)
-        rc = enqueue_timed(gc, iters, msg, size);
+        rc = enqueue_timed(gc, iters, err);
     if (!rc)
-        rc = gpu_collective_wait(gc, msg, size);
+        rc = gpu_collective_wait(gc, err);
     if (!rc)
-        rc = compare_all_clocks(gc, 1, msg, size);
+        rc = compare_all_clocks(gc, 1, err);
     for (unsigned k = 0; k < gc->local && !rc; k++)
         rc = gpu_collective_cuda(gc, k,
                                  read_times(gc, &gc->rank[k], iters, busy_us + (size_t)k * iters,
                                             period_us + (size_t)k * iters),
-                                 "time between events", msg, size);
+                                 "time between events", err);
     return rc;
 }

@@ -1,6 +1,7 @@
 #include "kernels/collective/nccl_api.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -54,19 +55,19 @@ char *nccl_api_version(int version, char *buf, size_t size)
 }
 
 /* Never replaces a library that CONTEND_LIBNCCL names: another NCCL would be measured instead. */
-static void *open_library(const char *named, char *msg, size_t size)
+static void *open_library(const char *named, struct err *err)
 {
     void *library = dlopen(named ? named : "libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
     if (library)
         return library;
     const char *why = dlerror();
-    (void)snprintf(msg, size, "NCCL cannot be loaded: %s%s", why ? why : "no reason given",
-                   named ? " (named by CONTEND_LIBNCCL)"
-                         : "; install it, or let CONTEND_LIBNCCL name its file");
+    (void)err_set(err, -ENOTSUP, "NCCL cannot be loaded: %s%s", why ? why : "no reason given",
+                  named ? " (named by CONTEND_LIBNCCL)"
+                        : "; install it, or let CONTEND_LIBNCCL name its file");
     return NULL;
 }
 
-const struct nccl_api *nccl_api_load(char *msg, size_t size)
+const struct nccl_api *nccl_api_load(struct err *err)
 {
     static struct nccl_api api;
     char have[32];
@@ -74,17 +75,17 @@ const struct nccl_api *nccl_api_load(char *msg, size_t size)
     if (api.version)
         return &api;
     named = named && named[0] ? named : NULL;
-    void *library = open_library(named, msg, size);
+    void *library = open_library(named, err);
     if (!library)
         return NULL;
     const char *file = named ? named : "libnccl.so.2";
     const char *absent = resolve(library, &api);
     int version = 0;
     if (absent) {
-        (void)snprintf(msg, size, "%s has no %s: NCCL 2.7 or later is needed", file, absent);
+        (void)err_set(err, -ENOTSUP, "%s has no %s: NCCL 2.7 or later is needed", file, absent);
     } else if (api.get_version(&version) || version < NCCL_VERSION_LEAST) {
-        (void)snprintf(msg, size, "%s is NCCL %s: 2.7 or later is needed", file,
-                       nccl_api_version(version, have, sizeof(have)));
+        (void)err_set(err, -ENOTSUP, "%s is NCCL %s: 2.7 or later is needed", file,
+                      nccl_api_version(version, have, sizeof(have)));
     } else {
         api.version = version;
         return &api;

@@ -1,7 +1,7 @@
 /*
  * Loads NCCL at run time: the program does not link it and does not need its header.
  *
- *   const struct nccl_api *nccl = nccl_api_load(msg, sizeof(msg));      NULL: the reason is in msg
+ *   const struct nccl_api *nccl = nccl_api_load(&err);      NULL: the reason is in err
  *
  * CONTEND_LIBNCCL names the library's file. Without it, libnccl.so.2 is the library that the
  * dynamic linker finds, or that another library has already loaded. Functions and constants are
@@ -12,6 +12,8 @@
 #define CONTEND_KERNELS_COLLECTIVE_NCCL_API_H
 
 #include <stddef.h>
+
+#include "harness/lib/base/err.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -65,7 +67,7 @@ struct nccl_api {
 };
 
 /* Loads NCCL once per process; it stays loaded. Not thread-safe. */
-const struct nccl_api *nccl_api_load(char *msg, size_t size);
+const struct nccl_api *nccl_api_load(struct err *err);
 
 /* Writes "2.28.9" for 22809 to buf, and returns buf. */
 char *nccl_api_version(int version, char *buf, size_t size);

@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 
 #include "kernels/gpu/gpu_common.cuh"
@@ -39,14 +38,14 @@ static __global__ void run_chain(uint32_t factor, uint32_t summand, uint32_t *en
         cycles[blockIdx.x] = (unsigned long long)(end - begin);
 }
 
-static int open_all(struct gpu_canary *gpu, const char *pci_bdf, char *msg, size_t size)
+static int open_all(struct gpu_canary *gpu, const char *pci_bdf, struct err *err)
 {
     int sms = 0;
-    int rc = gpu_open(pci_bdf, cudaDeviceScheduleBlockingSync, &gpu->cuda_ordinal, msg, size);
+    int rc = gpu_open(pci_bdf, cudaDeviceScheduleBlockingSync, &gpu->cuda_ordinal, err);
     if (!rc)
         rc = gpu_checked(
             cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, gpu->cuda_ordinal),
-            "number of SMs", msg, size);
+            "number of SMs", err);
     if (rc)
         return rc;
     gpu->blocks = (unsigned)sms;
@@ -54,35 +53,29 @@ static int open_all(struct gpu_canary *gpu, const char *pci_bdf, char *msg, size
     gpu->host_ends = (uint32_t *)calloc(threads, sizeof(*gpu->host_ends));
     gpu->host_cycles = (unsigned long long *)calloc(gpu->blocks, sizeof(*gpu->host_cycles));
     if (!gpu->host_ends || !gpu->host_cycles) {
-        (void)snprintf(msg, size, "cannot allocate the numbers of %zu threads", threads);
-        return -ENOMEM;
+        return err_set(err, -ENOMEM, "cannot allocate the numbers of %zu threads", threads);
     }
-    rc = gpu_checked(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking), "stream", msg,
-                     size);
+    rc = gpu_checked(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking), "stream", err);
     if (!rc)
-        rc = gpu_checked(cudaEventCreateWithFlags(&gpu->begin, cudaEventDefault), "event", msg,
-                         size);
+        rc = gpu_checked(cudaEventCreateWithFlags(&gpu->begin, cudaEventDefault), "event", err);
     if (!rc)
-        rc = gpu_checked(cudaEventCreateWithFlags(&gpu->end, cudaEventBlockingSync), "event", msg,
-                         size);
+        rc = gpu_checked(cudaEventCreateWithFlags(&gpu->end, cudaEventBlockingSync), "event", err);
     if (!rc)
-        rc = gpu_checked(cudaMalloc(&gpu->ends, threads * sizeof(*gpu->ends)), "GPU buffer", msg,
-                         size);
+        rc = gpu_checked(cudaMalloc(&gpu->ends, threads * sizeof(*gpu->ends)), "GPU buffer", err);
     if (!rc)
         rc = gpu_checked(cudaMalloc(&gpu->cycles, gpu->blocks * sizeof(*gpu->cycles)), "GPU buffer",
-                         msg, size);
+                         err);
     return rc;
 }
 
-int gpu_canary_open(const char *pci_bdf, struct gpu_canary **gpu, char *msg, size_t size)
+int gpu_canary_open(const char *pci_bdf, struct gpu_canary **gpu, struct err *err)
 {
     *gpu = NULL;
     struct gpu_canary *opened = (struct gpu_canary *)calloc(1, sizeof(*opened));
     if (!opened) {
-        (void)snprintf(msg, size, "cannot allocate the state of a GPU");
-        return -ENOMEM;
+        return err_set(err, -ENOMEM, "cannot allocate the state of a GPU");
     }
-    int rc = open_all(opened, pci_bdf, msg, size);
+    int rc = open_all(opened, pci_bdf, err);
     if (rc)
         gpu_canary_close(opened);
     else
@@ -110,16 +103,15 @@ static cudaError_t queue_run(struct gpu_canary *gpu)
     return error;
 }
 
-int gpu_canary_run(struct gpu_canary *gpu, double *seconds, double *cycles, char *msg, size_t size)
+int gpu_canary_run(struct gpu_canary *gpu, double *seconds, double *cycles, struct err *err)
 {
     float ms = 0;
     unsigned long long most = 0;
-    int rc = gpu_checked(queue_run(gpu), "launch of a kernel", msg, size);
+    int rc = gpu_checked(queue_run(gpu), "launch of a kernel", err);
     if (!rc)
-        rc = gpu_checked(cudaStreamSynchronize(gpu->stream), "wait for the GPU", msg, size);
+        rc = gpu_checked(cudaStreamSynchronize(gpu->stream), "wait for the GPU", err);
     if (!rc)
-        rc = gpu_checked(cudaEventElapsedTime(&ms, gpu->begin, gpu->end), "time of a kernel", msg,
-                         size);
+        rc = gpu_checked(cudaEventElapsedTime(&ms, gpu->begin, gpu->end), "time of a kernel", err);
     for (unsigned i = 0; i < gpu->blocks && !rc; i++)
         most = gpu->host_cycles[i] > most ? gpu->host_cycles[i] : most;
     *seconds = (double)ms * 1e-3;
@@ -140,16 +132,16 @@ static uint32_t expect(uint32_t x)
     return x;
 }
 
-int gpu_canary_check(struct gpu_canary *gpu, unsigned *wrong, char *msg, size_t size)
+int gpu_canary_check(struct gpu_canary *gpu, unsigned *wrong, struct err *err)
 {
     unsigned threads = gpu->blocks * THREADS;
     *wrong = 0;
     int rc =
         gpu_checked(cudaMemcpyAsync(gpu->host_ends, gpu->ends, threads * sizeof(*gpu->host_ends),
                                     cudaMemcpyDeviceToHost, gpu->stream),
-                    "copy of the results", msg, size);
+                    "copy of the results", err);
     if (!rc)
-        rc = gpu_checked(cudaStreamSynchronize(gpu->stream), "wait for the GPU", msg, size);
+        rc = gpu_checked(cudaStreamSynchronize(gpu->stream), "wait for the GPU", err);
     for (unsigned i = 0; i < threads && !rc; i++)
         *wrong += gpu->host_ends[i] != expect(i);
     return rc;

@@ -8,15 +8,17 @@
  * Source: constants of W. Press et al., "Numerical Recipes" (ranqd1); CUDA C++ Programming Guide,
  * time function.
  *
- *   gpu_canary_open("0000:00:06.0", &gpu, msg, sizeof(msg));
- *   gpu_canary_run(gpu, &seconds, &cycles, msg, sizeof(msg));
- *   gpu_canary_check(gpu, &wrong, msg, sizeof(msg));
+ *   gpu_canary_open("0000:00:06.0", &gpu, &err);
+ *   gpu_canary_run(gpu, &seconds, &cycles, &err);
+ *   gpu_canary_check(gpu, &wrong, &err);
  *   gpu_canary_close(gpu);
  */
 #ifndef CONTEND_KERNELS_GPU_GPU_CANARY_H
 #define CONTEND_KERNELS_GPU_GPU_CANARY_H
 
 #include <stddef.h>
+
+#include "harness/lib/base/err.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,16 +27,16 @@ extern "C" {
 struct gpu_canary;
 
 /* Creates the context and a stream. *gpu is NULL after an error. */
-int gpu_canary_open(const char *pci_bdf, struct gpu_canary **gpu, char *msg, size_t size);
+int gpu_canary_open(const char *pci_bdf, struct gpu_canary **gpu, struct err *err);
 
 /*
  * Runs the kernel once, for some 0.5 ms, and waits. *seconds: its time by device events; *cycles:
  * of the SM's clock, the highest of all blocks.
  */
-int gpu_canary_run(struct gpu_canary *gpu, double *seconds, double *cycles, char *msg, size_t size);
+int gpu_canary_run(struct gpu_canary *gpu, double *seconds, double *cycles, struct err *err);
 
 /* *wrong: how many threads of the last run have a wrong result. */
-int gpu_canary_check(struct gpu_canary *gpu, unsigned *wrong, char *msg, size_t size);
+int gpu_canary_check(struct gpu_canary *gpu, unsigned *wrong, struct err *err);
 
 /* NULL-safe. */
 void gpu_canary_close(struct gpu_canary *gpu);

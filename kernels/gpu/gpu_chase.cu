@@ -1,7 +1,6 @@
 #include "kernels/gpu/gpu_chase.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 
 #include "kernels/cpu/mix64.h"
@@ -40,19 +39,17 @@ static void shuffle(struct chain *chain, uint64_t seed)
         chain->next[i] *= chain->stride;
 }
 
-static int make_chain(struct chain *chain, size_t bytes, uint64_t seed, char *msg, size_t size)
+static int make_chain(struct chain *chain, size_t bytes, uint64_t seed, struct err *err)
 {
     chain->links = bytes / GPU_CHASE_LINE;
     chain->links = chain->links < GPU_CHASE_LINKS ? chain->links : GPU_CHASE_LINKS;
     if (chain->links < LINKS_LEAST) {
-        (void)snprintf(msg, size, "%zu bytes are too few for a chain", bytes);
-        return -EINVAL;
+        return err_set(err, -EINVAL, "%zu bytes are too few for a chain", bytes);
     }
     chain->stride = bytes / chain->links / GPU_CHASE_LINE * GPU_CHASE_LINE;
     chain->next = (uint64_t *)calloc(chain->links, sizeof(*chain->next));
     if (!chain->next) {
-        (void)snprintf(msg, size, "cannot allocate a chain of %zu links", chain->links);
-        return -ENOMEM;
+        return err_set(err, -ENOMEM, "cannot allocate a chain of %zu links", chain->links);
     }
     shuffle(chain, seed);
     return 0;
@@ -127,8 +124,8 @@ static cudaError_t walk_once(const struct walker *walker, const void *memory,
     return error == cudaSuccess ? cudaEventElapsedTime(took_ms, walker->begin, walker->end) : error;
 }
 
-static int measure(const struct chain *chain, void *memory, int ordinal, double *ns, char *msg,
-                   size_t size)
+static int measure(const struct chain *chain, void *memory, int ordinal, double *ns,
+                   struct err *err)
 {
     struct walker walker = {};
     uint64_t ended_at = 0;
@@ -146,22 +143,21 @@ static int measure(const struct chain *chain, void *memory, int ordinal, double 
     close_walker(&walker);
     *ns = (double)took_ms * 1e6 / (double)(chain->links - 1);
     if (error != cudaSuccess || ended_at == chain->last)
-        return gpu_checked(error, "chain of loads", msg, size);
-    (void)snprintf(msg, size, "a chain of %zu loads ended at %llu, not at %llu", chain->links - 1,
-                   (unsigned long long)ended_at, (unsigned long long)chain->last);
-    return -EBADMSG;
+        return gpu_checked(error, "chain of loads", err);
+    return err_set(err, -EBADMSG, "a chain of %zu loads ended at %llu, not at %llu",
+                   chain->links - 1, (unsigned long long)ended_at, (unsigned long long)chain->last);
 }
 
-int gpu_chase(const char *pci_bdf, void *memory, size_t bytes, uint64_t seed, double *ns, char *msg,
-              size_t size)
+int gpu_chase(const char *pci_bdf, void *memory, size_t bytes, uint64_t seed, double *ns,
+              struct err *err)
 {
     struct chain chain = {};
     int ordinal = 0;
-    int rc = make_chain(&chain, bytes, seed, msg, size);
+    int rc = make_chain(&chain, bytes, seed, err);
     if (!rc)
-        rc = gpu_open(pci_bdf, cudaDeviceScheduleSpin, &ordinal, msg, size);
+        rc = gpu_open(pci_bdf, cudaDeviceScheduleSpin, &ordinal, err);
     if (!rc)
-        rc = measure(&chain, memory, ordinal, ns, msg, size);
+        rc = measure(&chain, memory, ordinal, ns, err);
     free(chain.next);
     return rc;
 }

@@ -3,7 +3,7 @@
  * the previous load returned, in random order over lines that are far apart, each line once. The
  * memory can be any that the GPU reaches: its own, page-locked host memory, or another GPU's.
  *
- *   rc = gpu_chase("0000:00:06.0", memory, bytes, seed, &ns, msg, sizeof(msg));
+ *   rc = gpu_chase("0000:00:06.0", memory, bytes, seed, &ns, &err);
  *
  * Source: NVIDIA's nvbandwidth, kernels.cu (ptrChasingKernel); S. Sattolo, "An algorithm to
  * generate a random cyclic permutation", Information Processing Letters 22 (1986).
@@ -13,6 +13,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "harness/lib/base/err.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,8 +29,8 @@ enum { GPU_CHASE_LINE = 128, GPU_CHASE_LINKS = 4096 };
  * load of the second walk, by device events. -EBADMSG: the walk ends at a wrong place; -EINVAL: too
  * few bytes; else codes of gpu_common.h. Takes some 20 ms.
  */
-int gpu_chase(const char *pci_bdf, void *memory, size_t bytes, uint64_t seed, double *ns, char *msg,
-              size_t size);
+int gpu_chase(const char *pci_bdf, void *memory, size_t bytes, uint64_t seed, double *ns,
+              struct err *err);
 
 #ifdef __cplusplus
 }

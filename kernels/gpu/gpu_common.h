@@ -2,7 +2,7 @@
  * Shared by the host code of all GPU kernels, without CUDA types: which GPUs exist, and whether
  * they can be used. gpu_common.cuh has the parts that only .cu files can include.
  *
- * Functions that can fail return 0, or a negative errno with one line in msg (size bytes): -ENODEV:
+ * Functions that can fail return 0, or a negative errno with one line in err: -ENODEV:
  * no driver, driver too old, or no such GPU; -ENOTSUP: this build has no code for the GPU; -ENOMEM:
  * no memory; -EBUSY: another process has the GPU exclusively, or its compute mode is prohibited;
  * -EIO: any other error of CUDA, after which the process may only close what it has opened.
@@ -12,18 +12,20 @@
 
 #include <stddef.h>
 
+#include "harness/lib/base/err.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* How many GPUs CUDA shows this process; 0: none, with the reason in msg. */
-int gpu_count(char *msg, size_t size);
+/* How many GPUs CUDA shows this process; 0: none, with the reason in err. */
+int gpu_count(struct err *err);
 
 /*
  * -ENOTSUP: the GPU's compute mode is "prohibited", or this build has no code for its architecture.
  * Creates no context.
  */
-int gpu_check(const char *pci_bdf, char *msg, size_t size);
+int gpu_check(const char *pci_bdf, struct err *err);
 
 /*
  * Which GPUs and drivers a build supports, and the messages about them: gpu_reach.c, without CUDA.
@@ -41,10 +43,10 @@ int gpu_reach_driver(int runtime);
  * `n` architectures of the build. Newer GPUs are supported: the driver compiles the build's PTX
  * code for them.
  */
-int gpu_reach_check(int cc, const int *archs, size_t n, int runtime, char *msg, size_t size);
+int gpu_reach_check(int cc, const int *archs, size_t n, int runtime, struct err *err);
 
-/* Why a driver for CUDA `driver` does not support a program of CUDA `runtime`. Returns msg. */
-char *gpu_reach_format_driver(int driver, int runtime, char *msg, size_t size);
+/* Why a driver for CUDA `driver` does not support a program of CUDA `runtime`. -ENOTSUP. */
+int gpu_reach_refuse_driver(int driver, int runtime, struct err *err);
 
 #ifdef __cplusplus
 }

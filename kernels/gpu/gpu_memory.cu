@@ -1,7 +1,6 @@
 #include "kernels/gpu/gpu_memory.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 
 #include "kernels/gpu/gpu_common.cuh"
@@ -58,14 +57,14 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-static int choose_bytes(struct gpu_memory *gpu, uint64_t bytes, char *msg, size_t size)
+static int choose_bytes(struct gpu_memory *gpu, uint64_t bytes, struct err *err)
 {
     size_t free_bytes = 0, total = 0;
     const uint64_t reserve = 1ull << 30;
     gpu->bytes = bytes;
     if (bytes)
         return 0;
-    int rc = gpu_checked(cudaMemGetInfo(&free_bytes, &total), "free memory", msg, size);
+    int rc = gpu_checked(cudaMemGetInfo(&free_bytes, &total), "free memory", err);
     if (rc)
         return rc;
     uint64_t most = free_bytes - free_bytes / 50;
@@ -74,7 +73,7 @@ static int choose_bytes(struct gpu_memory *gpu, uint64_t bytes, char *msg, size_
 }
 
 /* Free memory may be fragmented: tries less, down to half. */
-static int allocate(struct gpu_memory *gpu, char *msg, size_t size)
+static int allocate(struct gpu_memory *gpu, struct err *err)
 {
     cudaError_t error;
     uint64_t least = gpu->bytes / 2;
@@ -86,47 +85,43 @@ static int allocate(struct gpu_memory *gpu, char *msg, size_t size)
             gpu->bytes -= gpu->bytes / 8;
         }
     } while (error == cudaErrorMemoryAllocation && gpu->bytes > least);
-    return gpu_checked(error, "memory to be tested", msg, size);
+    return gpu_checked(error, "memory to be tested", err);
 }
 
-static int open_all(struct gpu_memory *gpu, const char *pci_bdf, uint64_t bytes, char *msg,
-                    size_t size)
+static int open_all(struct gpu_memory *gpu, const char *pci_bdf, uint64_t bytes, struct err *err)
 {
     int processors = 0;
-    int rc = gpu_open(pci_bdf, cudaDeviceScheduleBlockingSync, &gpu->cuda_ordinal, msg, size);
+    int rc = gpu_open(pci_bdf, cudaDeviceScheduleBlockingSync, &gpu->cuda_ordinal, err);
     if (!rc)
         rc = gpu_checked(
             cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, gpu->cuda_ordinal),
-            "processors of the GPU", msg, size);
+            "processors of the GPU", err);
     gpu->blocks = BLOCKS_PER_SM * (unsigned)processors;
     if (!rc)
-        rc = choose_bytes(gpu, bytes, msg, size);
+        rc = choose_bytes(gpu, bytes, err);
     if (!rc)
-        rc = gpu_checked(cudaMalloc(&gpu->records, sizeof(*gpu->records)), "counters", msg, size);
+        rc = gpu_checked(cudaMalloc(&gpu->records, sizeof(*gpu->records)), "counters", err);
     if (!rc)
-        rc = allocate(gpu, msg, size);
+        rc = allocate(gpu, err);
     if (!rc)
         rc = gpu_checked(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking), "stream",
-                         msg, size);
+                         err);
     if (!rc)
-        rc = gpu_checked(cudaEventCreateWithFlags(&gpu->begin, cudaEventBlockingSync), "event", msg,
-                         size);
+        rc =
+            gpu_checked(cudaEventCreateWithFlags(&gpu->begin, cudaEventBlockingSync), "event", err);
     if (!rc)
-        rc = gpu_checked(cudaEventCreateWithFlags(&gpu->end, cudaEventBlockingSync), "event", msg,
-                         size);
+        rc = gpu_checked(cudaEventCreateWithFlags(&gpu->end, cudaEventBlockingSync), "event", err);
     return rc;
 }
 
-int gpu_memory_open(const char *pci_bdf, uint64_t bytes, struct gpu_memory **gpu, char *msg,
-                    size_t size)
+int gpu_memory_open(const char *pci_bdf, uint64_t bytes, struct gpu_memory **gpu, struct err *err)
 {
     *gpu = NULL;
     struct gpu_memory *opened = (struct gpu_memory *)calloc(1, sizeof(*opened));
     if (!opened) {
-        (void)snprintf(msg, size, "cannot allocate the state of a GPU");
-        return -ENOMEM;
+        return err_set(err, -ENOMEM, "cannot allocate the state of a GPU");
     }
-    int rc = open_all(opened, pci_bdf, bytes, msg, size);
+    int rc = open_all(opened, pci_bdf, bytes, err);
     if (rc)
         gpu_memory_close(opened);
     else
@@ -159,27 +154,26 @@ static cudaError_t queue_pass(struct gpu_memory *gpu, enum gpu_memory_pattern pa
 }
 
 int gpu_memory_queue(struct gpu_memory *gpu, enum gpu_memory_pattern pattern, uint64_t seed,
-                     char *msg, size_t size)
+                     struct err *err)
 {
-    int rc = gpu_checked(cudaSetDevice(gpu->cuda_ordinal), "cannot use the GPU", msg, size);
-    return rc ? rc : gpu_checked(queue_pass(gpu, pattern, seed), "test of memory", msg, size);
+    int rc = gpu_checked(cudaSetDevice(gpu->cuda_ordinal), "cannot use the GPU", err);
+    return rc ? rc : gpu_checked(queue_pass(gpu, pattern, seed), "test of memory", err);
 }
 
 int gpu_memory_wait(struct gpu_memory *gpu, double *seconds, struct gpu_memory_wrong *wrong,
-                    char *msg, size_t size)
+                    struct err *err)
 {
     struct records records = {};
     float took_ms = 0;
-    int rc = gpu_checked(cudaSetDevice(gpu->cuda_ordinal), "cannot use the GPU", msg, size);
+    int rc = gpu_checked(cudaSetDevice(gpu->cuda_ordinal), "cannot use the GPU", err);
     if (!rc)
         rc = gpu_checked(cudaMemcpyAsync(&records, gpu->records, sizeof(records),
                                          cudaMemcpyDeviceToHost, gpu->stream),
-                         "result of the memory", msg, size);
+                         "result of the memory", err);
     if (!rc)
-        rc = gpu_checked(cudaStreamSynchronize(gpu->stream), "test of memory", msg, size);
+        rc = gpu_checked(cudaStreamSynchronize(gpu->stream), "test of memory", err);
     if (!rc)
-        rc = gpu_checked(cudaEventElapsedTime(&took_ms, gpu->begin, gpu->end), "GPU time", msg,
-                         size);
+        rc = gpu_checked(cudaEventElapsedTime(&took_ms, gpu->begin, gpu->end), "GPU time", err);
     *seconds = (double)took_ms * 1e-3;
     *wrong = {};
     wrong->words = records.words;

@@ -9,9 +9,9 @@
  *
  * One handle belongs to one thread. Functions return 0 or a code of gpu_common.h with its message.
  *
- *   gpu_memory_open(bdf, 0, &gpu, msg, sizeof(msg));
- *   gpu_memory_queue(gpu, GPU_MEMORY_ADDRESS, 0, msg, sizeof(msg));
- *   gpu_memory_wait(gpu, &seconds, &wrong, msg, sizeof(msg));
+ *   gpu_memory_open(bdf, 0, &gpu, &err);
+ *   gpu_memory_queue(gpu, GPU_MEMORY_ADDRESS, 0, &err);
+ *   gpu_memory_wait(gpu, &seconds, &wrong, &err);
  *   gpu_memory_close(gpu);
  */
 #ifndef CONTEND_KERNELS_GPU_GPU_MEMORY_H
@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "harness/lib/base/err.h"
 #include "kernels/cpu/mix64.h"
 
 #ifdef __CUDACC__
@@ -57,17 +58,16 @@ struct gpu_memory_wrong {
  * bytes: 0 = free memory less 2% and 1 GiB, or half of it if about 2 GiB or less are free. May get
  * less, down to half, if free memory is fragmented. Creates the context.
  */
-int gpu_memory_open(const char *pci_bdf, uint64_t bytes, struct gpu_memory **gpu, char *msg,
-                    size_t size);
+int gpu_memory_open(const char *pci_bdf, uint64_t bytes, struct gpu_memory **gpu, struct err *err);
 
 /* The bytes that were allocated. */
 uint64_t gpu_memory_bytes(const struct gpu_memory *gpu);
 
 /* Queues a pass; call gpu_memory_wait before the next. */
 int gpu_memory_queue(struct gpu_memory *gpu, enum gpu_memory_pattern pattern, uint64_t seed,
-                     char *msg, size_t size);
+                     struct err *err);
 int gpu_memory_wait(struct gpu_memory *gpu, double *seconds, struct gpu_memory_wrong *wrong,
-                    char *msg, size_t size);
+                    struct err *err);
 
 /* Waits for what is queued and frees everything. NULL-safe. */
 void gpu_memory_close(struct gpu_memory *gpu);

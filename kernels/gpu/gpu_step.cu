@@ -1,7 +1,6 @@
 #include "kernels/gpu/gpu_step.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -90,101 +89,95 @@ static float **array_at(struct prep_gpu_arrays *arrays, int i)
     return all[i];
 }
 
-static int open_prep(struct gpu_step *gpu, char *msg, size_t size)
+static int open_prep(struct gpu_step *gpu, struct err *err)
 {
     size_t bytes[PREP_GPU_ARRAYS];
     int rc = 0;
     prep_gpu_sizes(&gpu->prep, bytes);
     for (int i = 0; i < PREP_GPU_ARRAYS && !rc; i++)
         rc = gpu_checked(cudaMalloc(array_at(&gpu->arrays, i), bytes[i]),
-                         "GPU memory of the preprocessing", msg, size);
+                         "GPU memory of the preprocessing", err);
     return rc;
 }
 
-static int open_buffers(struct gpu_step *gpu, char *msg, size_t size)
+static int open_buffers(struct gpu_step *gpu, struct err *err)
 {
     size_t bytes = gpu->rows * gpu->cols * sizeof(float);
     size_t weight_bytes = gpu->cols * gpu->cols * sizeof(float);
     float *weights = (float *)malloc(weight_bytes);
-    int rc = -ENOMEM;
-    if (!weights) {
-        (void)snprintf(msg, size, "cannot allocate %zu bytes of weights", weight_bytes);
-        return rc;
-    }
+    if (!weights)
+        return err_set(err, -ENOMEM, "cannot allocate %zu bytes of weights", weight_bytes);
     gpu_ref_weights(gpu->cols, weights);
-    rc = gpu_checked(cudaMalloc(&gpu->weights, weight_bytes), "GPU weights", msg, size);
+    int rc = gpu_checked(cudaMalloc(&gpu->weights, weight_bytes), "GPU weights", err);
     for (int i = 0; i < 2 && !rc; i++)
-        rc = gpu_checked(cudaMalloc(&gpu->ping[i], bytes), "GPU buffer", msg, size);
+        rc = gpu_checked(cudaMalloc(&gpu->ping[i], bytes), "GPU buffer", err);
     if (!rc)
         rc = gpu_checked(cudaMemcpy(gpu->weights, weights, weight_bytes, cudaMemcpyHostToDevice),
-                         "copy of the weights", msg, size);
+                         "copy of the weights", err);
     /* The last staged chunk may still be in flight, and the non-blocking streams do not wait. */
     if (!rc)
-        rc = gpu_checked(cudaDeviceSynchronize(), "copy of the weights", msg, size);
+        rc = gpu_checked(cudaDeviceSynchronize(), "copy of the weights", err);
     free(weights);
     return rc;
 }
 
-static int pin_host(struct slot *slot, const struct gpu_step *gpu, char *msg, size_t size)
+static int pin_host(struct slot *slot, const struct gpu_step *gpu, struct err *err)
 {
     size_t bytes = gpu->rows * gpu->cols * sizeof(float);
     int rc = gpu_checked(cudaHostRegister(slot->host, bytes, cudaHostRegisterDefault),
-                         "page-locked batch buffer", msg, size);
+                         "page-locked batch buffer", err);
     slot->locked = !rc;
     return rc;
 }
 
-static int open_slot(struct slot *slot, const struct gpu_step *gpu, bool spin, char *msg,
-                     size_t size)
+static int open_slot(struct slot *slot, const struct gpu_step *gpu, bool spin, struct err *err)
 {
     size_t bytes = gpu->rows * gpu->cols * sizeof(float);
     unsigned done_flags = cudaEventDisableTiming | (spin ? 0u : cudaEventBlockingSync);
-    int rc = gpu->pinned ? pin_host(slot, gpu, msg, size) : 0;
+    int rc = gpu->pinned ? pin_host(slot, gpu, err) : 0;
     if (!rc)
-        rc = gpu_checked(cudaMalloc(&slot->device, bytes), "GPU batch", msg, size);
+        rc = gpu_checked(cudaMalloc(&slot->device, bytes), "GPU batch", err);
     if (!rc)
         rc = gpu_checked(
             cudaHostAlloc(&slot->result, gpu->cols * sizeof(float), cudaHostAllocDefault),
-            "page-locked result", msg, size);
+            "page-locked result", err);
     if (!rc)
-        rc = gpu_checked(cudaEventCreate(&slot->copying), "event", msg, size);
+        rc = gpu_checked(cudaEventCreate(&slot->copying), "event", err);
     if (!rc)
-        rc = gpu_checked(cudaEventCreate(&slot->copied), "event", msg, size);
+        rc = gpu_checked(cudaEventCreate(&slot->copied), "event", err);
     if (!rc)
-        rc = gpu_checked(cudaEventCreate(&slot->begin), "event", msg, size);
+        rc = gpu_checked(cudaEventCreate(&slot->begin), "event", err);
     if (!rc)
-        rc = gpu_checked(cudaEventCreate(&slot->prepared), "event", msg, size);
+        rc = gpu_checked(cudaEventCreate(&slot->prepared), "event", err);
     if (!rc)
-        rc = gpu_checked(cudaEventCreate(&slot->end), "event", msg, size);
+        rc = gpu_checked(cudaEventCreate(&slot->end), "event", err);
     if (!rc)
-        rc = gpu_checked(cudaEventCreateWithFlags(&slot->done, done_flags), "event", msg, size);
+        rc = gpu_checked(cudaEventCreateWithFlags(&slot->done, done_flags), "event", err);
     return rc;
 }
 
-static int open_all(struct gpu_step *gpu, const struct gpu_step_config *config, char *msg,
-                    size_t size)
+static int open_all(struct gpu_step *gpu, const struct gpu_step_config *config, struct err *err)
 {
     unsigned flags = config->spin ? cudaDeviceScheduleSpin : cudaDeviceScheduleBlockingSync;
-    int rc = gpu_open(config->pci_bdf, flags, &gpu->cuda_ordinal, msg, size);
+    int rc = gpu_open(config->pci_bdf, flags, &gpu->cuda_ordinal, err);
     if (!rc)
         rc = gpu_checked(cudaStreamCreateWithFlags(&gpu->copy, cudaStreamNonBlocking), "stream",
-                         msg, size);
+                         err);
     if (!rc)
         rc = gpu_checked(cudaStreamCreateWithFlags(&gpu->compute, cudaStreamNonBlocking), "stream",
-                         msg, size);
+                         err);
     if (!rc)
-        rc = open_buffers(gpu, msg, size);
+        rc = open_buffers(gpu, err);
     if (!rc && gpu->preps)
-        rc = open_prep(gpu, msg, size);
+        rc = open_prep(gpu, err);
     for (unsigned s = 0; s < gpu->slots && !rc; s++) {
         gpu->slot[s].host = config->host[s];
-        rc = open_slot(&gpu->slot[s], gpu, config->spin, msg, size);
+        rc = open_slot(&gpu->slot[s], gpu, config->spin, err);
     }
     return rc;
 }
 
-int gpu_step_open(const struct gpu_step_config *config, struct gpu_step **gpu, char *msg,
-                  size_t size)
+int gpu_step_open(const struct gpu_step_config *config, struct gpu_step **gpu, struct err *err)
 {
     *gpu = NULL;
     struct gpu_step *opened = (struct gpu_step *)calloc(1, sizeof(*opened));
@@ -192,8 +185,7 @@ int gpu_step_open(const struct gpu_step_config *config, struct gpu_step **gpu, c
     if (!opened || !slots) {
         free(slots);
         free(opened);
-        (void)snprintf(msg, size, "cannot allocate %u slots", config->slots);
-        return -ENOMEM;
+        return err_set(err, -ENOMEM, "cannot allocate %u slots", config->slots);
     }
     opened->rows = config->rows;
     opened->cols = config->cols;
@@ -205,7 +197,7 @@ int gpu_step_open(const struct gpu_step_config *config, struct gpu_step **gpu, c
     if (config->prep)
         opened->prep = *config->prep;
     opened->slot = slots;
-    int rc = open_all(opened, config, msg, size);
+    int rc = open_all(opened, config, err);
     if (rc)
         gpu_step_close(opened);
     else
@@ -268,51 +260,48 @@ static cudaError_t queue_result(struct gpu_step *gpu, struct slot *slot)
     return error == cudaSuccess ? cudaEventRecord(slot->done, gpu->compute) : error;
 }
 
-int gpu_step_submit(struct gpu_step *gpu, unsigned slot, char *msg, size_t size)
+int gpu_step_submit(struct gpu_step *gpu, unsigned slot, struct err *err)
 {
     struct slot *batch = &gpu->slot[slot];
-    int rc = gpu_checked(queue_copy(gpu, batch), "copy to the GPU", msg, size);
+    int rc = gpu_checked(queue_copy(gpu, batch), "copy to the GPU", err);
     if (!rc)
-        rc = gpu_checked(queue_passes(gpu, batch), "GPU kernel", msg, size);
+        rc = gpu_checked(queue_passes(gpu, batch), "GPU kernel", err);
     if (!rc)
-        rc = gpu_checked(queue_result(gpu, batch), "copy from the GPU", msg, size);
+        rc = gpu_checked(queue_result(gpu, batch), "copy from the GPU", err);
     return rc;
 }
 
-static int elapsed_ns(cudaEvent_t begin, cudaEvent_t end, uint64_t *ns, char *msg, size_t size)
+static int elapsed_ns(cudaEvent_t begin, cudaEvent_t end, uint64_t *ns, struct err *err)
 {
     float ms = 0;
-    int rc = gpu_checked(cudaEventElapsedTime(&ms, begin, end), "GPU time", msg, size);
+    int rc = gpu_checked(cudaEventElapsedTime(&ms, begin, end), "GPU time", err);
     if (!rc)
         *ns = (uint64_t)((double)ms * 1e6);
     return rc;
 }
 
-int gpu_step_wait(struct gpu_step *gpu, unsigned slot, struct gpu_step_took *took, char *msg,
-                  size_t size)
+int gpu_step_wait(struct gpu_step *gpu, unsigned slot, struct gpu_step_took *took, struct err *err)
 {
     struct slot *batch = &gpu->slot[slot];
-    int rc = gpu_checked(cudaEventSynchronize(batch->done), "wait for the GPU", msg, size);
+    int rc = gpu_checked(cudaEventSynchronize(batch->done), "wait for the GPU", err);
     if (!rc)
-        rc = elapsed_ns(batch->copying, batch->copied, &took->copy_ns, msg, size);
+        rc = elapsed_ns(batch->copying, batch->copied, &took->copy_ns, err);
     if (!rc)
-        rc = elapsed_ns(batch->prepared, batch->end, &took->work_ns, msg, size);
+        rc = elapsed_ns(batch->prepared, batch->end, &took->work_ns, err);
     took->prep_ns = 0;
     if (!rc && gpu->preps)
-        rc = elapsed_ns(batch->begin, batch->prepared, &took->prep_ns, msg, size);
+        rc = elapsed_ns(batch->begin, batch->prepared, &took->prep_ns, err);
     return rc;
 }
 
-int gpu_step_read(struct gpu_step *gpu, size_t first, size_t count, float *rows, char *msg,
-                  size_t size)
+int gpu_step_read(struct gpu_step *gpu, size_t first, size_t count, float *rows, struct err *err)
 {
     return gpu_checked(cudaMemcpy(rows, output(gpu) + first * gpu->cols,
                                   count * gpu->cols * sizeof(float), cudaMemcpyDeviceToHost),
-                       "read of the GPU's result", msg, size);
+                       "read of the GPU's result", err);
 }
 
-int gpu_step_read_prep(struct gpu_step *gpu, const struct prep_gpu_arrays *arrays, char *msg,
-                       size_t size)
+int gpu_step_read_prep(struct gpu_step *gpu, const struct prep_gpu_arrays *arrays, struct err *err)
 {
     size_t bytes[PREP_GPU_ARRAYS];
     struct prep_gpu_arrays to = *arrays;
@@ -321,7 +310,7 @@ int gpu_step_read_prep(struct gpu_step *gpu, const struct prep_gpu_arrays *array
     for (int i = 0; i < PREP_GPU_ARRAYS && !rc; i++)
         rc = gpu_checked(cudaMemcpy(*array_at(&to, i), *array_at(&gpu->arrays, i), bytes[i],
                                     cudaMemcpyDeviceToHost),
-                         "read of the GPU's preprocessing", msg, size);
+                         "read of the GPU's preprocessing", err);
     return rc;
 }
 
@@ -356,7 +345,7 @@ static cudaError_t poison_prep(struct gpu_step *gpu)
 }
 
 /* All bits set is a NaN. */
-int gpu_step_poison(struct gpu_step *gpu, char *msg, size_t size)
+int gpu_step_poison(struct gpu_step *gpu, struct err *err)
 {
     size_t bytes = gpu->rows * gpu->cols * sizeof(float);
     cudaError_t error = cudaSuccess;
@@ -372,7 +361,7 @@ int gpu_step_poison(struct gpu_step *gpu, char *msg, size_t size)
     /* The streams do not wait for the default stream, where memset runs. */
     if (error == cudaSuccess)
         error = cudaDeviceSynchronize();
-    return gpu_checked(error, "poisoning of GPU memory", msg, size);
+    return gpu_checked(error, "poisoning of GPU memory", err);
 }
 
 static void close_slot(struct slot *slot)

@@ -7,10 +7,10 @@
  * previous batch.
  *
  * One handle belongs to one thread. Functions that can fail return 0 or a negative errno and then
- * write one line to msg (size bytes), as gpu_common.h says. After -EIO only close may follow.
+ * write one line to err, as gpu_common.h says. After -EIO only close may follow.
  *
  *   struct gpu_step_config config = {.rows = 4096, .cols = 512, .slots = 2, .work = 1};
- *   gpu_step_open(&config, &gpu, msg, sizeof(msg));
+ *   gpu_step_open(&config, &gpu, &err);
  *   for (;;) { fill config.host[slot]; gpu_step_submit(gpu, slot, ...);
  *              gpu_step_wait(gpu, other_slot, &took, ...); }
  *   gpu_step_close(gpu);
@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "harness/lib/base/err.h"
 #include "kernels/prep/prep_gpu.h"
 
 #ifdef __cplusplus
@@ -44,15 +45,14 @@ struct gpu_step_config {
 };
 
 /* Creates the context, buffers and weights. *gpu is NULL after an error. */
-int gpu_step_open(const struct gpu_step_config *config, struct gpu_step **gpu, char *msg,
-                  size_t size);
+int gpu_step_open(const struct gpu_step_config *config, struct gpu_step **gpu, struct err *err);
 
 /*
  * Queues copy, passes and the copy back. The slot must be idle, and its host buffer must not change
  * until wait returns. With pageable buffers CUDA stages the copy through its own memory, on the
  * calling CPU.
  */
-int gpu_step_submit(struct gpu_step *gpu, unsigned slot, char *msg, size_t size);
+int gpu_step_submit(struct gpu_step *gpu, unsigned slot, struct err *err);
 
 /* Times of a batch on the GPU, by events. They include the time slices of other processes. */
 struct gpu_step_took {
@@ -62,19 +62,16 @@ struct gpu_step_took {
 };
 
 /* Waits for the slot. */
-int gpu_step_wait(struct gpu_step *gpu, unsigned slot, struct gpu_step_took *took, char *msg,
-                  size_t size);
+int gpu_step_wait(struct gpu_step *gpu, unsigned slot, struct gpu_step_took *took, struct err *err);
 
 /* Row 0 of the slot's result (cols floats), valid after wait until the slot's next submit. */
 const float *gpu_step_result(const struct gpu_step *gpu, unsigned slot);
 
 /* For checks: `count` rows from row `first` of the last batch's result. All slots must be idle. */
-int gpu_step_read(struct gpu_step *gpu, size_t first, size_t count, float *rows, char *msg,
-                  size_t size);
+int gpu_step_read(struct gpu_step *gpu, size_t first, size_t count, float *rows, struct err *err);
 
 /* With `prep`: copies the preprocessed last submitted batch into the caller's arrays. */
-int gpu_step_read_prep(struct gpu_step *gpu, const struct prep_gpu_arrays *arrays, char *msg,
-                       size_t size);
+int gpu_step_read_prep(struct gpu_step *gpu, const struct prep_gpu_arrays *arrays, struct err *err);
 
 /*
  * The GPU's peaks at its highest clocks, without its matrix units: float operations and bytes of
@@ -84,7 +81,7 @@ int gpu_step_read_prep(struct gpu_step *gpu, const struct prep_gpu_arrays *array
 void gpu_step_peak(const struct gpu_step *gpu, double *flops, double *bytes);
 
 /* Overwrites the device's buffers and the rows copied back with NaN. All slots must be idle. */
-int gpu_step_poison(struct gpu_step *gpu, char *msg, size_t size);
+int gpu_step_poison(struct gpu_step *gpu, struct err *err);
 
 /* Waits for work in flight and frees everything. NULL-safe. */
 void gpu_step_close(struct gpu_step *gpu);

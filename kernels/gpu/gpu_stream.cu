@@ -1,7 +1,6 @@
 #include "kernels/gpu/gpu_stream.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 
 #include "kernels/cpu/mix64.h"
@@ -194,78 +193,74 @@ unsigned gpu_stream_op_bytes(enum gpu_stream_op op)
     return ops[op].bytes;
 }
 
-int gpu_stream_memory(const char *pci_bdf, uint64_t *free_bytes, uint64_t *l2_bytes, char *msg,
-                      size_t size)
+int gpu_stream_memory(const char *pci_bdf, uint64_t *free_bytes, uint64_t *l2_bytes,
+                      struct err *err)
 {
     int ordinal, l2 = 0;
     size_t available = 0, total = 0;
-    int rc = gpu_open(pci_bdf, cudaDeviceScheduleBlockingSync, &ordinal, msg, size);
+    int rc = gpu_open(pci_bdf, cudaDeviceScheduleBlockingSync, &ordinal, err);
     if (!rc)
-        rc = gpu_checked(cudaMemGetInfo(&available, &total), "free memory of the GPU", msg, size);
+        rc = gpu_checked(cudaMemGetInfo(&available, &total), "free memory of the GPU", err);
     if (!rc)
         rc = gpu_checked(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, ordinal),
-                         "L2 of the GPU", msg, size);
+                         "L2 of the GPU", err);
     *free_bytes = available;
     *l2_bytes = (uint64_t)l2;
     return rc;
 }
 
-static int open_arrays(struct gpu_stream *gpu, uint64_t bytes, char *msg, size_t size)
+static int open_arrays(struct gpu_stream *gpu, uint64_t bytes, struct err *err)
 {
-    int rc = gpu_checked(cudaMalloc(&gpu->x, bytes), "array of the GPU", msg, size);
+    int rc = gpu_checked(cudaMalloc(&gpu->x, bytes), "array of the GPU", err);
     if (!rc)
-        rc = gpu_checked(cudaMalloc(&gpu->y, bytes), "array of the GPU", msg, size);
+        rc = gpu_checked(cudaMalloc(&gpu->y, bytes), "array of the GPU", err);
     if (!rc)
-        rc = gpu_checked(cudaMalloc(&gpu->z, bytes), "array of the GPU", msg, size);
+        rc = gpu_checked(cudaMalloc(&gpu->z, bytes), "array of the GPU", err);
     if (!rc)
-        rc = gpu_checked(cudaMalloc(&gpu->wrong, sizeof(*gpu->wrong)), "counter", msg, size);
+        rc = gpu_checked(cudaMalloc(&gpu->wrong, sizeof(*gpu->wrong)), "counter", err);
     if (rc)
         return rc;
     fill_pattern<<<16 * gpu->processors, THREADS, 0, gpu->stream>>>(&gpu->x->x, &gpu->y->x,
                                                                     2 * gpu->pairs, gpu->seed);
-    rc = gpu_checked(cudaGetLastError(), "filling of arrays", msg, size);
-    return rc ? rc : gpu_stream_poison(gpu, msg, size);
+    rc = gpu_checked(cudaGetLastError(), "filling of arrays", err);
+    return rc ? rc : gpu_stream_poison(gpu, err);
 }
 
-static int open_all(struct gpu_stream *gpu, const struct gpu_stream_config *config, char *msg,
-                    size_t size)
+static int open_all(struct gpu_stream *gpu, const struct gpu_stream_config *config, struct err *err)
 {
-    int rc =
-        gpu_open(config->pci_bdf, cudaDeviceScheduleBlockingSync, &gpu->cuda_ordinal, msg, size);
+    int rc = gpu_open(config->pci_bdf, cudaDeviceScheduleBlockingSync, &gpu->cuda_ordinal, err);
     if (!rc)
         rc = gpu_checked(cudaDeviceGetAttribute(&gpu->processors, cudaDevAttrMultiProcessorCount,
                                                 gpu->cuda_ordinal),
-                         "processors of the GPU", msg, size);
+                         "processors of the GPU", err);
     if (!rc)
         rc = gpu_checked(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking), "stream",
-                         msg, size);
+                         err);
     for (int slot = 0; slot < GPU_STREAM_SLOTS && !rc; slot++) {
         rc = gpu_checked(cudaEventCreateWithFlags(&gpu->begin[slot], cudaEventBlockingSync),
-                         "event", msg, size);
+                         "event", err);
         if (!rc)
             rc = gpu_checked(cudaEventCreateWithFlags(&gpu->end[slot], cudaEventBlockingSync),
-                             "event", msg, size);
+                             "event", err);
     }
-    return rc ? rc : open_arrays(gpu, config->bytes, msg, size);
+    return rc ? rc : open_arrays(gpu, config->bytes, err);
 }
 
-int gpu_stream_open(const struct gpu_stream_config *config, struct gpu_stream **gpu, char *msg,
-                    size_t size)
+int gpu_stream_open(const struct gpu_stream_config *config, struct gpu_stream **gpu,
+                    struct err *err)
 {
     *gpu = NULL;
     if (config->bytes == 0 || config->bytes % GPU_STREAM_GRAIN != 0) {
-        (void)snprintf(msg, size, "arrays of %llu bytes: not a multiple of 1 MiB",
+        return err_set(err, -EINVAL, "arrays of %llu bytes: not a multiple of 1 MiB",
                        (unsigned long long)config->bytes);
-        return -EINVAL;
     }
     struct gpu_stream *opened = (struct gpu_stream *)calloc(1, sizeof(*opened));
     if (!opened) {
-        (void)snprintf(msg, size, "cannot allocate the state of a GPU");
-        return -ENOMEM;
+        return err_set(err, -ENOMEM, "cannot allocate the state of a GPU");
     }
     opened->pairs = config->bytes / sizeof(double2);
     opened->seed = config->seed;
-    int rc = open_all(opened, config, msg, size);
+    int rc = open_all(opened, config, err);
     if (rc)
         gpu_stream_close(opened);
     else
@@ -273,9 +268,9 @@ int gpu_stream_open(const struct gpu_stream_config *config, struct gpu_stream **
     return rc;
 }
 
-static int select_device(const struct gpu_stream *gpu, char *msg, size_t size)
+static int select_device(const struct gpu_stream *gpu, struct err *err)
 {
-    return gpu_checked(cudaSetDevice(gpu->cuda_ordinal), "cannot use the GPU", msg, size);
+    return gpu_checked(cudaSetDevice(gpu->cuda_ordinal), "cannot use the GPU", err);
 }
 
 /* *blocks of a launch: one per tile, or as many as the processors hold at once. */
@@ -320,13 +315,12 @@ static cudaError_t queue_passes(struct gpu_stream *gpu, enum gpu_stream_op op,
 }
 
 int gpu_stream_queue(struct gpu_stream *gpu, unsigned slot, enum gpu_stream_op op, unsigned shape,
-                     unsigned count, char *msg, size_t size)
+                     unsigned count, struct err *err)
 {
     if (shape == GPU_STREAM_DRIVER && op != GPU_STREAM_COPY) {
-        (void)snprintf(msg, size, "the driver can copy, but not %s", ops[op].name);
-        return -EINVAL;
+        return err_set(err, -EINVAL, "the driver can copy, but not %s", ops[op].name);
     }
-    int rc = select_device(gpu, msg, size);
+    int rc = select_device(gpu, err);
     if (rc)
         return rc;
     cudaError_t error = cudaEventRecord(gpu->begin[slot], gpu->stream);
@@ -335,39 +329,39 @@ int gpu_stream_queue(struct gpu_stream *gpu, unsigned slot, enum gpu_stream_op o
                                            : queue_passes(gpu, op, &shapes[shape], count);
     if (error == cudaSuccess)
         error = cudaEventRecord(gpu->end[slot], gpu->stream);
-    return gpu_checked(error, "pass over the GPU's memory", msg, size);
+    return gpu_checked(error, "pass over the GPU's memory", err);
 }
 
-int gpu_stream_done(struct gpu_stream *gpu, unsigned slot, bool *done, char *msg, size_t size)
+int gpu_stream_done(struct gpu_stream *gpu, unsigned slot, bool *done, struct err *err)
 {
     cudaError_t error = cudaEventQuery(gpu->end[slot]);
     *done = error == cudaSuccess;
     if (error != cudaErrorNotReady)
-        return gpu_checked(error, "pass over the GPU's memory", msg, size);
+        return gpu_checked(error, "pass over the GPU's memory", err);
     (void)cudaGetLastError(); /* otherwise the next launch would seem to have failed */
     return 0;
 }
 
-int gpu_stream_wait(struct gpu_stream *gpu, unsigned slot, double *seconds, char *msg, size_t size)
+int gpu_stream_wait(struct gpu_stream *gpu, unsigned slot, double *seconds, struct err *err)
 {
     float took_ms = 0;
-    int rc = select_device(gpu, msg, size);
+    int rc = select_device(gpu, err);
     if (!rc)
-        rc = gpu_checked(cudaEventSynchronize(gpu->end[slot]), "wait for the GPU", msg, size);
+        rc = gpu_checked(cudaEventSynchronize(gpu->end[slot]), "wait for the GPU", err);
     if (!rc)
         rc = gpu_checked(cudaEventElapsedTime(&took_ms, gpu->begin[slot], gpu->end[slot]),
-                         "GPU time", msg, size);
+                         "GPU time", err);
     *seconds = (double)took_ms * 1e-3;
     return rc;
 }
 
-int gpu_stream_poison(struct gpu_stream *gpu, char *msg, size_t size)
+int gpu_stream_poison(struct gpu_stream *gpu, struct err *err)
 {
-    int rc = select_device(gpu, msg, size);
+    int rc = select_device(gpu, err);
     if (!rc)
         rc = gpu_checked(cudaMemsetAsync(gpu->z, 0xff, gpu->pairs * sizeof(double2), gpu->stream),
-                         "poisoning of an array", msg, size);
-    return rc ? rc : gpu_checked(cudaStreamSynchronize(gpu->stream), "poisoning", msg, size);
+                         "poisoning of an array", err);
+    return rc ? rc : gpu_checked(cudaStreamSynchronize(gpu->stream), "poisoning", err);
 }
 
 static cudaError_t queue_check(struct gpu_stream *gpu, enum gpu_stream_op op)
@@ -392,19 +386,19 @@ static cudaError_t queue_check(struct gpu_stream *gpu, enum gpu_stream_op op)
     return cudaGetLastError();
 }
 
-int gpu_stream_check(struct gpu_stream *gpu, enum gpu_stream_op op, uint64_t *wrong, char *msg,
-                     size_t size)
+int gpu_stream_check(struct gpu_stream *gpu, enum gpu_stream_op op, uint64_t *wrong,
+                     struct err *err)
 {
     unsigned long long count = 2 * gpu->pairs;
-    int rc = select_device(gpu, msg, size);
+    int rc = select_device(gpu, err);
     if (!rc)
-        rc = gpu_checked(queue_check(gpu, op), "check on the GPU", msg, size);
+        rc = gpu_checked(queue_check(gpu, op), "check on the GPU", err);
     if (!rc)
         rc = gpu_checked(
             cudaMemcpyAsync(&count, gpu->wrong, sizeof(count), cudaMemcpyDeviceToHost, gpu->stream),
-            "check on the GPU", msg, size);
+            "check on the GPU", err);
     if (!rc)
-        rc = gpu_checked(cudaStreamSynchronize(gpu->stream), "check on the GPU", msg, size);
+        rc = gpu_checked(cudaStreamSynchronize(gpu->stream), "check on the GPU", err);
     *wrong = op == GPU_STREAM_READ && count ? 2 * gpu->pairs : count;
     return rc;
 }

@@ -18,9 +18,9 @@
  * Computers", IEEE TCCA Newsletter 1995; CUDA C++ Programming Guide, load functions using cache
  * hints.
  *
- *   gpu_stream_open(&config, &gpu, msg, sizeof(msg));
- *   gpu_stream_queue(gpu, 0, GPU_STREAM_TRIAD, shape, 10, msg, sizeof(msg));
- *   gpu_stream_wait(gpu, 0, &seconds, msg, sizeof(msg));
+ *   gpu_stream_open(&config, &gpu, &err);
+ *   gpu_stream_queue(gpu, 0, GPU_STREAM_TRIAD, shape, 10, &err);
+ *   gpu_stream_wait(gpu, 0, &seconds, &err);
  *   gpu_stream_close(gpu);
  */
 #ifndef CONTEND_KERNELS_GPU_GPU_STREAM_H
@@ -29,6 +29,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "harness/lib/base/err.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -60,12 +62,12 @@ struct gpu_stream_config {
 };
 
 /* Free memory and L2 size, from which the caller chooses `bytes`. Creates the context. */
-int gpu_stream_memory(const char *pci_bdf, uint64_t *free_bytes, uint64_t *l2_bytes, char *msg,
-                      size_t size);
+int gpu_stream_memory(const char *pci_bdf, uint64_t *free_bytes, uint64_t *l2_bytes,
+                      struct err *err);
 
 /* Fills x and y, poisons z. *gpu is NULL after an error. */
-int gpu_stream_open(const struct gpu_stream_config *config, struct gpu_stream **gpu, char *msg,
-                    size_t size);
+int gpu_stream_open(const struct gpu_stream_config *config, struct gpu_stream **gpu,
+                    struct err *err);
 
 /* "flat4", "loop8-cs", ..; "driver" for GPU_STREAM_DRIVER. */
 const char *gpu_stream_shape_name(unsigned shape);
@@ -76,23 +78,23 @@ unsigned gpu_stream_op_bytes(enum gpu_stream_op op);
 
 /* Queues `count` passes between the two events of an idle slot. */
 int gpu_stream_queue(struct gpu_stream *gpu, unsigned slot, enum gpu_stream_op op, unsigned shape,
-                     unsigned count, char *msg, size_t size);
+                     unsigned count, struct err *err);
 
 /* *done: the slot's passes are done; does not wait. */
-int gpu_stream_done(struct gpu_stream *gpu, unsigned slot, bool *done, char *msg, size_t size);
+int gpu_stream_done(struct gpu_stream *gpu, unsigned slot, bool *done, struct err *err);
 
 /* Sleeps until the slot's passes are done; *seconds: time between its two events. */
-int gpu_stream_wait(struct gpu_stream *gpu, unsigned slot, double *seconds, char *msg, size_t size);
+int gpu_stream_wait(struct gpu_stream *gpu, unsigned slot, double *seconds, struct err *err);
 
 /* Overwrites z with NaN. All slots must be idle. */
-int gpu_stream_poison(struct gpu_stream *gpu, char *msg, size_t size);
+int gpu_stream_poison(struct gpu_stream *gpu, struct err *err);
 
 /*
  * *wrong: elements of z that differ from the result of `op` on the pattern, counted on the GPU. For
  * a read, which must have been queued last: 0, or all elements if the sum is wrong.
  */
-int gpu_stream_check(struct gpu_stream *gpu, enum gpu_stream_op op, uint64_t *wrong, char *msg,
-                     size_t size);
+int gpu_stream_check(struct gpu_stream *gpu, enum gpu_stream_op op, uint64_t *wrong,
+                     struct err *err);
 
 /* Waits for queued work and frees everything. NULL-safe. */
 void gpu_stream_close(struct gpu_stream *gpu);

@@ -122,14 +122,13 @@ const struct cublaslt_api *cublaslt(void)
     return &api;
 }
 
-int cublaslt_load(char *msg, size_t size)
+int cublaslt_load(struct err *err)
 {
     if (!loaded && !reason[0])
         load();
     if (loaded)
         return 0;
-    (void)snprintf(msg, size, "%s", reason);
-    return -ENOTSUP;
+    return err_set(err, -ENOTSUP, "%s", reason);
 }
 
 /* If no other library works, the first library's error stays. */

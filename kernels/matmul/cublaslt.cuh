@@ -6,6 +6,8 @@
 
 #include <cublasLt.h>
 
+#include "harness/lib/base/err.h"
+
 struct cublaslt_api {
     decltype(&cublasLtCreate) create;
     decltype(&cublasLtDestroy) destroy;
@@ -33,6 +35,6 @@ const struct cublaslt_api *cublaslt(void);
 extern "C" cublasStatus_t cublaslt_start(cublasLtHandle_t *handle);
 
 /* Loads once per process; -ENOTSUP with the reason. gpu_matmul_load says where it searches. */
-int cublaslt_load(char *msg, size_t size);
+int cublaslt_load(struct err *err);
 
 #endif

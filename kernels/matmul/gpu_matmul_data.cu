@@ -1,7 +1,6 @@
 #include "kernels/matmul/gpu_matmul_data.cuh"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 
 #include "kernels/gpu/gpu_common.cuh"
@@ -175,26 +174,23 @@ static cudaError_t take_chunk(const struct matmul_data *data, size_t column,
     return error;
 }
 
-int matmul_data_residuals(const struct matmul_data *data, struct freivalds *sums, char *msg,
-                          size_t size)
+int matmul_data_residuals(const struct matmul_data *data, struct freivalds *sums, struct err *err)
 {
     const struct matmul_shape *shape = &data->shape;
     size_t columns = freivalds_groups(shape->n) * FREIVALDS_VECTORS;
     size_t count = blocks_of(shape->m, TILE) * (CHUNK / TILE);
     if (CHUNK * shape->k * sizeof(double) + count * sizeof(struct partial) > data->scratch_bytes) {
         char text[MATMUL_SHAPE_TEXT];
-        (void)snprintf(msg, size, "no room to check a product of %s",
+        return err_set(err, -ENOMEM, "no room to check a product of %s",
                        matmul_shape_text(shape, text, sizeof(text)));
-        return -ENOMEM;
     }
     struct partial *partials = (struct partial *)calloc(count, sizeof(*partials));
     if (!partials) {
-        (void)snprintf(msg, size, "cannot allocate %zu partial sums", count);
-        return -ENOMEM;
+        return err_set(err, -ENOMEM, "cannot allocate %zu partial sums", count);
     }
     cudaError_t error = cudaSuccess;
     for (size_t column = 0; column < columns && error == cudaSuccess; column += CHUNK)
         error = take_chunk(data, column, partials, sums);
     free(partials);
-    return gpu_checked(error, "check of a product", msg, size);
+    return gpu_checked(error, "check of a product", err);
 }

@@ -26,7 +26,6 @@ struct matmul_data {
 cudaError_t matmul_data_fill(const struct matmul_data *data);
 
 /* Adds the residuals of C, which must not be written meanwhile. 0 or a code of gpu_common.h. */
-int matmul_data_residuals(const struct matmul_data *data, struct freivalds *sums, char *msg,
-                          size_t size);
+int matmul_data_residuals(const struct matmul_data *data, struct freivalds *sums, struct err *err);
 
 #endif

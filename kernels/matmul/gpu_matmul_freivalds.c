@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 
 static const double deviations = 10;
 static const size_t least_k = 64; /* least k for the test by deviations */
@@ -30,7 +29,7 @@ double freivalds_limit(enum matmul_type type, const struct matmul_shape *shape)
 }
 
 int freivalds_judge(const struct freivalds *sums, enum matmul_type type,
-                    const struct matmul_shape *shape, char *msg, size_t size)
+                    const struct matmul_shape *shape, struct err *err)
 {
     double limit = freivalds_limit(type, shape), allowed = limit;
     double usual = sums->count ? sqrt(sums->squares / (double)sums->count) : 0;
@@ -39,13 +38,12 @@ int freivalds_judge(const struct freivalds *sums, enum matmul_type type,
         allowed = fmin(limit, deviations * usual);
     if (sums->worst <= allowed)
         return 0;
-    (void)snprintf(
-        msg, size,
+    return err_set(
+        err, -EBADMSG,
         "%s, %s: row %zu of C, columns %zu to %zu, is wrong: a residual of %.3g, where %.3g is "
         "allowed and %.2g usual",
         matmul_type_name(type), matmul_shape_text(shape, text, sizeof(text)), sums->row,
         sums->group * FREIVALDS_GROUP,
         (size_t)fmin((double)shape->n, (double)(sums->group + 1) * FREIVALDS_GROUP) - 1,
         sums->worst, allowed, usual);
-    return -EBADMSG;
 }

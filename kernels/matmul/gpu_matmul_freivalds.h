@@ -71,7 +71,7 @@ void freivalds_add(struct freivalds *sums, double squares, double worst, size_t 
 double freivalds_limit(enum matmul_type type, const struct matmul_shape *shape);
 
 /*
- * Returns 0, or -EBADMSG with the worst place in msg: a residual exceeds the limit, or 10 times the
+ * Returns 0, or -EBADMSG with the worst place in err: a residual exceeds the limit, or 10 times the
  * root mean square of all residuals. The limit covers the worst that hardware may round, so it is
  * wide for narrow types. The second test finds an entry or tile that is worse than all others.
  * Residuals sum GROUP roundings of either sign and are near normal, so correct ones stay within 10
@@ -79,7 +79,7 @@ double freivalds_limit(enum matmul_type type, const struct matmul_shape *shape);
  * rows. Then only the limit counts, which is close because few terms are added.
  */
 int freivalds_judge(const struct freivalds *sums, enum matmul_type type,
-                    const struct matmul_shape *shape, char *msg, size_t size);
+                    const struct matmul_shape *shape, struct err *err);
 
 #ifdef __cplusplus
 }

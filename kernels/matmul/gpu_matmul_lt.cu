@@ -17,21 +17,16 @@ static const struct {
     {CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I},
 };
 
-int lt_checked(cublasStatus_t status, const char *what, char *msg, size_t size)
+int lt_checked(cublasStatus_t status, const char *what, struct err *err)
 {
     if (status == CUBLAS_STATUS_SUCCESS)
         return 0;
-    (void)snprintf(msg, size, "%s: %s", what, cublaslt()->status_name(status));
-    switch (status) {
-    case CUBLAS_STATUS_ALLOC_FAILED:
-        return -ENOMEM;
-    case CUBLAS_STATUS_NOT_SUPPORTED:
-    case CUBLAS_STATUS_ARCH_MISMATCH:
-    case CUBLAS_STATUS_NOT_INITIALIZED: /* also if the driver is too old for this cuBLASLt */
-        return -ENOTSUP;
-    default:
-        return -EIO;
-    }
+    bool unsupported = status == CUBLAS_STATUS_NOT_SUPPORTED ||
+                       status == CUBLAS_STATUS_ARCH_MISMATCH ||
+                       /* also if the driver is too old for this cuBLASLt */
+                       status == CUBLAS_STATUS_NOT_INITIALIZED;
+    int code = status == CUBLAS_STATUS_ALLOC_FAILED ? -ENOMEM : unsupported ? -ENOTSUP : -EIO;
+    return err_set(err, code, "%s: %s", what, cublaslt()->status_name(status));
 }
 
 static cublasStatus_t describe_operation(struct lt_product *product)
@@ -88,16 +83,16 @@ static cublasStatus_t describe(struct lt_product *product)
     return status;
 }
 
-int lt_product_open(struct lt_product *product, char *msg, size_t size)
+int lt_product_open(struct lt_product *product, struct err *err)
 {
-    int rc = lt_checked(cublaslt_start(&product->handle), "start of cuBLASLt", msg, size);
-    return rc ? rc : lt_checked(describe(product), "description of a matrix product", msg, size);
+    int rc = lt_checked(cublaslt_start(&product->handle), "start of cuBLASLt", err);
+    return rc ? rc : lt_checked(describe(product), "description of a matrix product", err);
 }
 
 /* cuBLASLt calls a combination that it does not know an invalid value; that is -ENOTSUP, too. */
 int lt_product_propose(const struct lt_product *product, size_t workspace_bytes,
-                       cublasLtMatmulHeuristicResult_t *results, int most, int *found, char *msg,
-                       size_t size)
+                       cublasLtMatmulHeuristicResult_t *results, int most, int *found,
+                       struct err *err)
 {
     const struct cublaslt_api *lt = cublaslt();
     char what[64 + MATMUL_SHAPE_TEXT], text[MATMUL_SHAPE_TEXT];
@@ -116,7 +111,7 @@ int lt_product_propose(const struct lt_product *product, size_t workspace_bytes,
         status = CUBLAS_STATUS_NOT_SUPPORTED;
     (void)snprintf(what, sizeof(what), "cuBLASLt, %s, %s", matmul_type_name(product->type),
                    matmul_shape_text(&product->shape, text, sizeof(text)));
-    int rc = lt_checked(status, what, msg, size);
+    int rc = lt_checked(status, what, err);
     return status == CUBLAS_STATUS_INVALID_VALUE ? -ENOTSUP : rc;
 }
 

@@ -1,10 +1,10 @@
 /*
  * The description of one product for cuBLASLt, for .cu files: types, layouts, algorithms. Functions
- * with a msg return 0 or a code of gpu/gpu_common.h. The caller owns the memory.
+ * with an err return 0 or a code of gpu/gpu_common.h. The caller owns the memory.
  *
  *   struct lt_product product = {.type = MATMUL_INT8, .shape = {m, n, k, MATMUL_TN}, .one = one};
- *   rc = lt_product_open(&product, msg, size);
- *   rc = lt_product_propose(&product, bytes, results, 8, &found, msg, size);
+ *   rc = lt_product_open(&product, err);
+ *   rc = lt_product_propose(&product, bytes, results, 8, &found, err);
  *   lt_product_use(&product, &results[0]);
  *   status = lt_product_multiply(&product, &memory);
  *   lt_product_close(&product);
@@ -37,16 +37,16 @@ struct lt_memory {
     cudaStream_t stream;
 };
 
-/* 0, or an error with `what` and cuBLASLt's name of the status in msg. */
-int lt_checked(cublasStatus_t status, const char *what, char *msg, size_t size);
+/* 0, or an error with `what` and cuBLASLt's name of the status in err. */
+int lt_checked(cublasStatus_t status, const char *what, struct err *err);
 
 /* Call lt_product_close also after an error. */
-int lt_product_open(struct lt_product *product, char *msg, size_t size);
+int lt_product_open(struct lt_product *product, struct err *err);
 
 /* Proposes at most `most` algorithms, the best first by its estimate. -ENOTSUP: none. */
 int lt_product_propose(const struct lt_product *product, size_t workspace_bytes,
-                       cublasLtMatmulHeuristicResult_t *results, int most, int *found, char *msg,
-                       size_t size);
+                       cublasLtMatmulHeuristicResult_t *results, int most, int *found,
+                       struct err *err);
 
 void lt_product_use(struct lt_product *product, const cublasLtMatmulHeuristicResult_t *result);
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 
 static const struct format {
     const char *name;
@@ -29,17 +28,16 @@ const char *matmul_type_name(enum matmul_type type)
 }
 
 /* Source: cuBLAS documentation, cublasLtMatmul: requirements of int8 and fp8 kernels. */
-int matmul_takes(enum matmul_type type, const struct matmul_shape *shape, char *msg, size_t size)
+int matmul_takes(enum matmul_type type, const struct matmul_shape *shape, struct err *err)
 {
     unsigned multiple = formats[type].multiple;
     bool by_n = matmul_b_is_transposed(shape);
     char text[MATMUL_SHAPE_TEXT];
     if (shape->m % multiple == 0 && shape->k % multiple == 0 && (!by_n || shape->n % multiple == 0))
         return 0;
-    (void)snprintf(msg, size, "%s needs %s that are multiples of %u, not %s", formats[type].name,
-                   by_n ? "m, n and k" : "m and k", multiple,
+    return err_set(err, -ENOTSUP, "%s needs %s that are multiples of %u, not %s",
+                   formats[type].name, by_n ? "m, n and k" : "m and k", multiple,
                    matmul_shape_text(shape, text, sizeof(text)));
-    return -ENOTSUP;
 }
 
 size_t matmul_in_bytes(enum matmul_type type)

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "harness/lib/base/err.h"
 #include "kernels/matmul/gpu_matmul_shape.h"
 
 #ifdef __cplusplus
@@ -35,9 +36,9 @@ const char *matmul_type_name(enum matmul_type type);
 
 /*
  * Tests whether units for the type support the shape: their loads of several entries must be
- * aligned in every column. -ENOTSUP with the reason in msg.
+ * aligned in every column. -ENOTSUP with the reason in err.
  */
-int matmul_takes(enum matmul_type type, const struct matmul_shape *shape, char *msg, size_t size);
+int matmul_takes(enum matmul_type type, const struct matmul_shape *shape, struct err *err);
 
 /* Bytes of an entry of A and B, and of C. */
 size_t matmul_in_bytes(enum matmul_type type);

@@ -60,7 +60,7 @@ static double value(const struct subject *subject, const char *format, unsigned 
     char key[DIMS_KEY_MAX];
     const char *at = strstr(format, "%u");
     assert_non_null(at);
-    (void)snprintf(key, sizeof(key), "%.*s%u%s", (int)(at - format), format, gpu, at + 2);
+    put_text(key, "%.*s%u%s", (int)(at - format), format, gpu, at + 2);
     return scan_value(&scan, subject->metric, key);
 }
 
@@ -76,7 +76,7 @@ static void assert_left_out(const struct subject *subject, const char *why)
     const char *reason = scan_reason(&scan, subject->metric, "gpu=1");
     assert_null(scan_reason(&scan, subject->metric, "gpu=0"));
     assert_non_null(reason);
-    (void)snprintf(said, sizeof(said), "GPU 1 (0000:01:00.0): %s", why);
+    put_text(said, "GPU 1 (0000:01:00.0): %s", why);
     if (!strstr(reason, "GPU 1 (0000:01:00.0): ") || !strstr(reason, why))
         fail_msg("'%s', not '%s'", reason, said);
 }
@@ -316,10 +316,9 @@ TEST(bad_gpus_l2_is_a_value_of_each)
 
 TEST(gpu_name_is_number_and_address)
 {
-    char name[GPU_NAME_MAX];
-    assert_string_equal(gpu_name(&machine, "0000:02:00.0", name), "GPU 2 (0000:02:00.0)");
-    assert_string_equal(gpu_name(&machine, "ffff:02:00.0", name), "GPU ffff:02:00.0");
-    assert_string_equal(gpu_name(&machine, "", name), "GPU 0");
+    assert_string_equal(gpu_name(&machine, "0000:02:00.0"), "GPU 2 (0000:02:00.0)");
+    assert_string_equal(gpu_name(&machine, "ffff:02:00.0"), "GPU ffff:02:00.0");
+    assert_string_equal(gpu_name(&machine, ""), "GPU 0");
 }
 
 BEFORE_TESTS
@@ -328,7 +327,6 @@ BEFORE_TESTS
     scan_machine_init(&machine);
     machine.ngpus = GPUS;
     for (unsigned gpu = 0; gpu <= GPUS; gpu++)
-        (void)snprintf(machine.gpus[gpu].pci_bdf, sizeof(machine.gpus[gpu].pci_bdf),
-                       "0000:%02u:00.0", gpu % 10);
+        put_text(machine.gpus[gpu].pci_bdf, "0000:%02u:00.0", gpu % 10);
     return 0;
 }

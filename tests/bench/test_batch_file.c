@@ -56,7 +56,7 @@ TEST_IN_DIR(batch_file_without_room)
     assert_int_equal(place_open_directory(&place, fixture_dir, &err), 0);
     place.free_bytes = 8 * BATCHES * CELLS * sizeof(float);
     assert_int_equal(batch_file_make(&file, &place, &batches, 3, &err), -ENOTSUP);
-    assert_non_null(strstr(err.msg, "do not fit"));
+    assert_has(err.msg, "do not fit");
     assert_int_equal(file.batch_bytes, 0);
     data_free(&file.data);
 }

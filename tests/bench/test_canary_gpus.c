@@ -26,7 +26,6 @@ static struct worker {
 
 static int gather(struct peers *peers, const void *mine, void *all, size_t bytes, struct err *err)
 {
-    (void)err;
     memcpy(team.block[peers->rank], mine, bytes);
     (void)pthread_barrier_wait(&team.all);
     for (unsigned i = 0; i < peers->size; i++)
@@ -77,7 +76,6 @@ static void run(const struct fake_trouble *trouble)
 
 static int set_up(void **state)
 {
-    (void)state;
     machine.ngpus = GPUS;
     for (unsigned i = 0; i < GPUS; i++)
         (void)snprintf(machine.gpus[i].pci_bdf, PCI_BDF_MAX, "0000:0%u:00.0", i);
@@ -101,7 +99,7 @@ TEST_WITHIN(canary_gpus_are_all_told_once, set_up, NULL)
     assert_int_equal(workers[0].values.n, 2 * GPUS);
     for (unsigned i = 0; i < GPUS; i++) {
         char key[16];
-        (void)snprintf(key, sizeof(key), "gpu=%u", i);
+        put_text(key, "gpu=%u", i);
         const struct value *time = find("canary_time", key), *cycles = find("canary_cycles", key);
         assert_true(time && cycles);
         assert_true(time->value > 499 * (i + 1) &&

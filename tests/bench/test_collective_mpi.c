@@ -64,17 +64,17 @@ TEST(collective_mpi_probe)
     assert_int_equal(local, 1);
     f.params.type = COLLECTIVE_BFLOAT16;
     assert_int_equal(collective_mpi_ops.probe(&f.ctx, &local), -ENOTSUP);
-    assert_non_null(strstr(f.err.msg, "bfloat16"));
+    assert_has(f.err.msg, "bfloat16");
     f.params.type = COLLECTIVE_FLOAT;
     f.params.registered = true;
     assert_int_equal(collective_mpi_ops.probe(&f.ctx, &local), -ENOTSUP);
     f.params.registered = false;
     f.params.redop = COLLECTIVE_AVG;
     assert_int_equal(collective_mpi_ops.probe(&f.ctx, &local), -ENOTSUP);
-    assert_non_null(strstr(f.err.msg, "redop=avg"));
+    assert_has(f.err.msg, "redop=avg");
     f.peers.mpi = NULL;
     assert_int_equal(collective_mpi_ops.probe(&f.ctx, &local), -ENOTSUP);
-    assert_non_null(strstr(f.err.msg, "mpirun -n 2 contend bench collective"));
+    assert_has(f.err.msg, "mpirun -n 2 contend bench collective");
 }
 
 /* For every operation and type: right results pass, and the check locates one changed bit. */

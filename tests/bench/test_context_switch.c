@@ -29,7 +29,7 @@ TEST(switch_on_one_cpu)
     static const char *const hows[] = {"pipe", "futex", "yield"};
     for (size_t i = 0; i < 3; i++) {
         char key[80];
-        (void)snprintf(key, sizeof(key), "how=%s;between=processes;cpus=one;size=0", hows[i]);
+        put_text(key, "how=%s;between=processes;cpus=one;size=0", hows[i]);
         assert_true(scan_value(&scan, "round_trip", key) > 0.05);
     }
     assert_string_equal(
@@ -97,14 +97,13 @@ TEST(cpu_pair_without_its_cpu)
             cpu_pair.os_cpus[1 - who] = machine.cpus[0].os_cpu;
             assert_int_equal(cpu_pair_run(&cpu_pair, &err), -ENOTSUP);
             assert_int_equal(err.code, -ENOTSUP);
-            assert_non_null(strstr(err.msg, "cannot run on CPU"));
+            assert_has(err.msg, "cannot run on CPU");
             assert_false(played);
         }
 }
 
 static void die_alone(void *arg, unsigned who)
 {
-    (void)arg;
     if (who == 1)
         (void)raise(SIGKILL);
     for (;;)
@@ -117,7 +116,7 @@ TEST(cpu_pair_ends_who_would_wait_for_ever)
     struct cpu_pair cpu_pair = {.processes = true, .run = die_alone};
     cpu_pair.os_cpus[0] = cpu_pair.os_cpus[1] = machine.cpus[0].os_cpu;
     assert_int_equal(cpu_pair_run(&cpu_pair, &err), -EIO);
-    assert_non_null(strstr(err.msg, "signal"));
+    assert_has(err.msg, "signal");
 }
 
 BEFORE_TESTS

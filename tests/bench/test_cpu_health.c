@@ -9,7 +9,6 @@ static struct bench_machine machine;
 
 static int find_machine(void **state)
 {
-    (void)state;
     scan_machine_init(&machine);
     return 0;
 }
@@ -17,7 +16,7 @@ static int find_machine(void **state)
 static double value_of(const struct scan *scan, const char *metric, unsigned cpu, const char *more)
 {
     char key[64];
-    (void)snprintf(key, sizeof(key), "cpu=%u%s", machine.cpus[cpu].os_cpu, more);
+    put_text(key, "cpu=%u%s", machine.cpus[cpu].os_cpu, more);
     return scan_value(scan, metric, key);
 }
 

@@ -40,13 +40,12 @@ static void open_queue(struct device_queue *queue, const struct device_config *c
 /* Submits slots 0..count-1 at once and waits for all; returns the time from submit to end. */
 static uint64_t run_batches(struct device_queue *queue, unsigned count)
 {
-    struct err err = {0};
     uint64_t start_ns = clock_now_ns();
     for (unsigned s = 0; s < count; s++)
-        assert_int_equal(device_submit(queue, s, &err), 0);
+        assert_int_equal(device_submit(queue, s, NULL), 0);
     for (unsigned s = 0; s < count; s++) {
         struct device_took took = {0};
-        assert_int_equal(device_wait(queue, s, &took, &err), 0);
+        assert_int_equal(device_wait(queue, s, &took, NULL), 0);
         assert_true(took.copy_ns > 0);
         assert_int_equal(took.work_ns, work_ns);
     }
@@ -258,7 +257,7 @@ TEST(device_sim_too_large_a_batch_is_an_error)
     struct err err = {0};
     config.rows = (size_t)1 << 52;
     assert_int_equal(device_open(&queue, &config, &err), -ENOMEM);
-    assert_non_null(strstr(err.msg, "3 batches"));
+    assert_has(err.msg, "3 batches");
 }
 
 /* The sanitizers' runtime calls this: malloc must be able to fail, as it can without them. */

@@ -11,7 +11,6 @@ static unsigned char blocks[WORKERS][PEERS_BLOCK_MAX];
 
 static int gather(struct peers *peers, const void *mine, void *all, size_t bytes, struct err *err)
 {
-    (void)err;
     assert_true(bytes <= PEERS_BLOCK_MAX);
     memcpy(blocks[peers->rank], mine, bytes);
     (void)pthread_barrier_wait(&barrier);

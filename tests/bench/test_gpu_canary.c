@@ -6,7 +6,7 @@
 
 enum { RUNS = 50 };
 
-static struct bench_machine machine;
+ON_GPUS
 
 static void assert_good(int rc, const char *msg)
 {
@@ -16,18 +16,18 @@ static void assert_good(int rc, const char *msg)
 
 TEST(gpu_canary_takes_as_many_cycles_each_time)
 {
-    char msg[240] = "";
+    struct err err = {0};
     for (unsigned i = 0; i < machine.ngpus; i++) {
         struct gpu_canary *gpu;
         double seconds = 0, cycles = 0, least = 1e18, most = 0;
         unsigned wrong = 1;
-        assert_good(gpu_canary_open(machine.gpus[i].pci_bdf, &gpu, msg, sizeof(msg)), msg);
+        assert_good(gpu_canary_open(machine.gpus[i].pci_bdf, &gpu, &err), err.msg);
         for (unsigned run = 0; run < RUNS; run++) {
-            assert_good(gpu_canary_run(gpu, &seconds, &cycles, msg, sizeof(msg)), msg);
+            assert_good(gpu_canary_run(gpu, &seconds, &cycles, &err), err.msg);
             least = cycles < least ? cycles : least;
             most = cycles > most ? cycles : most;
         }
-        assert_good(gpu_canary_check(gpu, &wrong, msg, sizeof(msg)), msg);
+        assert_good(gpu_canary_check(gpu, &wrong, &err), err.msg);
         print_message("GPU %u: %.0f to %.0f cycles, the last run %.1f us: %.0f MHz\n", i, least,
                       most, seconds * 1e6, cycles / seconds * 1e-6);
         assert_int_equal(wrong, 0);
@@ -40,13 +40,8 @@ TEST(gpu_canary_takes_as_many_cycles_each_time)
 TEST(gpu_canary_unknown_address_is_an_error)
 {
     struct gpu_canary *gpu;
-    char msg[240] = "";
-    assert_true(gpu_canary_open("ffff:ff:1f.0", &gpu, msg, sizeof(msg)) < 0);
+    struct err err = {0};
+    assert_true(gpu_canary_open("ffff:ff:1f.0", &gpu, &err) < 0);
     assert_null(gpu);
     gpu_canary_close(gpu);
-}
-
-BEFORE_TESTS
-{
-    return fixture_find_gpus(&machine) ? 0 : UNIT_SKIPPED;
 }

@@ -18,12 +18,12 @@ enum { GPUS_MAX = 16, TIMES = 32, BUFFER_BYTES = 8 << 20 };
 static unsigned gpus;
 static char pci_bdf[GPUS_MAX][PCI_BDF_MAX];
 static struct gpu_collective *gc;
-static char msg[240];
+static struct err err;
 
 static void assert_good(int rc)
 {
     if (rc)
-        fail_msg("%s", msg);
+        fail_msg("%s", err.msg);
 }
 
 static int open_all(unsigned ranks, bool registered)
@@ -34,28 +34,26 @@ static int open_all(unsigned ranks, bool registered)
     const struct gpu_collective_config config = {
         .ranks = ranks, .local = ranks, .pci_bdf = list, .times_most = TIMES};
     struct nccl_id id;
-    int rc = gpu_collective_open(&config, &gc, msg, sizeof(msg));
+    int rc = gpu_collective_open(&config, &gc, &err);
     if (!rc)
-        rc = gpu_collective_make_id(gc, &id, msg, sizeof(msg));
+        rc = gpu_collective_make_id(gc, &id, &err);
     if (!rc)
-        rc = gpu_collective_join(gc, &id, msg, sizeof(msg));
+        rc = gpu_collective_join(gc, &id, &err);
     if (!rc)
-        rc = gpu_collective_allocate(gc, BUFFER_BYTES, registered, msg, sizeof(msg));
+        rc = gpu_collective_allocate(gc, BUFFER_BYTES, registered, &err);
     return rc;
 }
 
 static int setup(void **state)
 {
-    (void)state;
     int rc = open_all(gpus, false);
     if (rc)
-        (void)fprintf(stderr, "%s\n", msg);
+        (void)fprintf(stderr, "%s\n", err.msg);
     return rc;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     gpu_collective_close(gc);
     gc = NULL;
     return 0;
@@ -66,11 +64,11 @@ static struct gpu_collective_verdict check(const struct collective_call *call, b
                                            unsigned repetition)
 {
     struct gpu_collective_verdict verdict;
-    assert_good(gpu_collective_prepare(gc, call, msg, sizeof(msg)));
+    assert_good(gpu_collective_prepare(gc, call, &err));
     unsigned operations = is_batch ? gpu_collective_batch(gc) : 1;
-    assert_good(gpu_collective_fill(gc, repetition, msg, sizeof(msg)));
-    assert_good(gpu_collective_enqueue(gc, operations, msg, sizeof(msg)));
-    assert_good(gpu_collective_compare(gc, operations, repetition, &verdict, msg, sizeof(msg)));
+    assert_good(gpu_collective_fill(gc, repetition, &err));
+    assert_good(gpu_collective_enqueue(gc, operations, &err));
+    assert_good(gpu_collective_compare(gc, operations, repetition, &verdict, &err));
     return verdict;
 }
 
@@ -78,7 +76,7 @@ static struct gpu_collective_verdict check(const struct collective_call *call, b
 static bool is_supported(const struct collective_call *call)
 {
     bool is_fp8 = call->type == COLLECTIVE_F8E4M3 || call->type == COLLECTIVE_F8E5M2;
-    return !is_fp8 || gpu_collective_prepare(gc, call, msg, sizeof(msg)) != -ENOTSUP;
+    return !is_fp8 || gpu_collective_prepare(gc, call, &err) != -ENOTSUP;
 }
 
 static void assert_right(struct collective_call call, uint64_t size, unsigned ranks)
@@ -133,7 +131,7 @@ TEST(gpu_collective_registered_buffers_are_right)
     (void)teardown(NULL);
     int rc = open_all(gpus, true);
     if (rc == -ENOTSUP)
-        (void)printf("SKIP: needs a GPU: %s\n", msg);
+        (void)printf("SKIP: needs a GPU: %s\n", err.msg);
     else
         assert_good(rc);
     for (enum collective_op op = 0; op < COLLECTIVE_OPS && !rc; op++)
@@ -152,11 +150,10 @@ TEST(gpu_collective_graphs_are_right)
         check_all_of((struct collective_call){.op = op, .type = COLLECTIVE_FLOAT, .graph = true},
                      gpus);
     assert_true(collective_fit(&small, 1000, gpus));
-    assert_good(gpu_collective_prepare(gc, &small, msg, sizeof(msg)));
+    assert_good(gpu_collective_prepare(gc, &small, &err));
     assert_true(gpu_collective_batch(gc) > 1);
-    assert_good(
-        gpu_collective_enqueue(gc, UINT64_C(3) * gpu_collective_batch(gc), msg, sizeof(msg)));
-    assert_good(gpu_collective_wait(gc, msg, sizeof(msg)));
+    assert_good(gpu_collective_enqueue(gc, UINT64_C(3) * gpu_collective_batch(gc), &err));
+    assert_good(gpu_collective_wait(gc, &err));
 }
 
 /* Numbers of ranks that are no power of two, if there are enough GPUs. */
@@ -183,7 +180,7 @@ TEST(gpu_collective_check_finds_one_wrong_element)
     assert_int_equal(cudaMemcpy(recv + 77777, &planted, sizeof(planted), cudaMemcpyHostToDevice),
                      cudaSuccess);
     assert_int_equal(cudaDeviceSynchronize(), cudaSuccess);
-    assert_good(gpu_collective_compare(gc, 1, 4, &verdict, msg, sizeof(msg)));
+    assert_good(gpu_collective_compare(gc, 1, 4, &verdict, &err));
     assert_int_equal(verdict.wrong, 1);
     assert_int_equal(verdict.rank, gpus - 1);
     assert_int_equal(verdict.index, 77777);
@@ -200,12 +197,12 @@ TEST(gpu_collective_check_finds_nothing_done)
                                              .bytes =
                                                  (size_t)1024 * gpus * collective_type_bytes(type)};
         struct gpu_collective_verdict verdict;
-        assert_good(gpu_collective_prepare(gc, &call, msg, sizeof(msg)));
-        assert_good(gpu_collective_fill(gc, 1, msg, sizeof(msg)));
-        assert_good(gpu_collective_compare(gc, 1, 1, &verdict, msg, sizeof(msg)));
+        assert_good(gpu_collective_prepare(gc, &call, &err));
+        assert_good(gpu_collective_fill(gc, 1, &err));
+        assert_good(gpu_collective_compare(gc, 1, 1, &verdict, &err));
         assert_int_equal(verdict.wrong, 1024 * gpus * gpus);
         assert_int_equal(check(&call, false, 1).wrong, 0);
-        assert_good(gpu_collective_compare(gc, 1, 2, &verdict, msg, sizeof(msg)));
+        assert_good(gpu_collective_compare(gc, 1, 2, &verdict, &err));
         assert_true(verdict.wrong > (uint64_t)900 * gpus * gpus);
     }
 }
@@ -215,16 +212,15 @@ TEST(gpu_collective_times_add_up)
     static const struct collective_call call = {
         .op = COLLECTIVE_ALLREDUCE, .type = COLLECTIVE_FLOAT, .count = 1 << 20, .bytes = 4 << 20};
     float busy_us[GPUS_MAX * TIMES], period_us[GPUS_MAX * TIMES];
-    assert_good(gpu_collective_prepare(gc, &call, msg, sizeof(msg)));
-    assert_good(gpu_collective_enqueue(gc, 5, msg, sizeof(msg)));
-    assert_good(gpu_collective_wait(gc, msg, sizeof(msg)));
-    assert_good(gpu_collective_time_each(gc, TIMES, busy_us, period_us, msg, sizeof(msg)));
+    assert_good(gpu_collective_prepare(gc, &call, &err));
+    assert_good(gpu_collective_enqueue(gc, 5, &err));
+    assert_good(gpu_collective_wait(gc, &err));
+    assert_good(gpu_collective_time_each(gc, TIMES, busy_us, period_us, &err));
     for (unsigned i = 0; i < gpus * TIMES; i++) {
         assert_true(busy_us[i] > 1 && busy_us[i] < 1e6f);
         assert_true(period_us[i] >= busy_us[i] - 1);
     }
-    assert_int_not_equal(
-        gpu_collective_time_each(gc, TIMES + 1, busy_us, period_us, msg, sizeof(msg)), 0);
+    assert_int_not_equal(gpu_collective_time_each(gc, TIMES + 1, busy_us, period_us, &err), 0);
 }
 
 /* The whole benchmark, through the contract: one worker drives all GPUs. */
@@ -234,7 +230,6 @@ TEST(gpu_collective_scan_runs)
     static struct value_log values;
     _Alignas(16) char params[BENCH_PARAMS_MAX] = {0};
     struct peers alone = {.rank = 0, .size = 1};
-    struct err err = {0};
     machine.ngpus = gpus;
     for (unsigned k = 0; k < gpus; k++)
         memcpy(machine.gpus[k].pci_bdf, pci_bdf[k], PCI_BDF_MAX);
@@ -270,9 +265,9 @@ BEFORE_TESTS
     for (unsigned k = 0; k < gpus; k++)
         if (cudaDeviceGetPCIBusId(pci_bdf[k], sizeof(pci_bdf[k]), (int)k) != cudaSuccess)
             return UNIT_SKIPPED;
-    if (gpu_collective_load(&version, msg, sizeof(msg)) == 0)
+    if (gpu_collective_load(&version, &err) == 0)
         return 0;
-    (void)printf("SKIP: needs a GPU: %s\n", msg);
+    (void)printf("SKIP: needs a GPU: %s\n", err.msg);
     return UNIT_SKIPPED;
 }
 

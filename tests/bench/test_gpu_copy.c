@@ -25,13 +25,13 @@ struct rig {
     struct gpu_copy *copy;
     struct memory_block block;
     char *in, *out;
-    char msg[240];
+    struct err err;
 };
 
 static void assert_good(const struct rig *rig, int rc)
 {
     if (rc)
-        fail_msg("%s", rig->msg);
+        fail_msg("%s", rig->err.msg);
 }
 
 static int open_gpus(struct rig *rig, unsigned ngpus, size_t bytes)
@@ -40,7 +40,7 @@ static int open_gpus(struct rig *rig, unsigned ngpus, size_t bytes)
     for (unsigned gpu = 0; gpu < ngpus; gpu++)
         pci_bdf[gpu] = machine.gpus[gpu].pci_bdf;
     unsigned failed;
-    return gpu_copy_open(pci_bdf, ngpus, bytes, &rig->copy, &failed, rig->msg, sizeof(rig->msg));
+    return gpu_copy_open(pci_bdf, ngpus, bytes, &rig->copy, &failed, &rig->err);
 }
 
 static void rig_open(struct rig *rig)
@@ -50,9 +50,8 @@ static void rig_open(struct rig *rig)
     assert_int_equal(memory_map(&rig->block, 2 * (size_t)BYTES, MEMORY_THP, NULL), 0);
     rig->in = rig->block.base;
     rig->out = rig->in + BYTES;
-    assert_good(rig, gpu_copy_pin(rig->block.base, rig->block.bytes, rig->msg, sizeof(rig->msg)));
-    assert_good(rig,
-                gpu_copy_fill(rig->copy, 0, rig->in, BYTES, HOST_SALT, rig->msg, sizeof(rig->msg)));
+    assert_good(rig, gpu_copy_pin(rig->block.base, rig->block.bytes, &rig->err));
+    assert_good(rig, gpu_copy_fill(rig->copy, 0, rig->in, BYTES, HOST_SALT, &rig->err));
 }
 
 static void rig_close(struct rig *rig)
@@ -82,12 +81,12 @@ static struct gpu_copy_flow out_of(const struct rig *rig, unsigned gpu, bool ker
 
 static int check(struct rig *rig, const struct gpu_copy_flow *flow, uint64_t salt)
 {
-    return gpu_copy_check(rig->copy, flow, salt, rig->msg, sizeof(rig->msg));
+    return gpu_copy_check(rig->copy, flow, salt, &rig->err);
 }
 
 static void poison(struct rig *rig, const struct gpu_copy_flow *flow)
 {
-    assert_good(rig, gpu_copy_poison(rig->copy, flow, rig->msg, sizeof(rig->msg)));
+    assert_good(rig, gpu_copy_poison(rig->copy, flow, &rig->err));
 }
 
 static double run_flows(struct rig *rig, const struct gpu_copy_flow *flows, unsigned n,
@@ -95,8 +94,7 @@ static double run_flows(struct rig *rig, const struct gpu_copy_flow *flows, unsi
 {
     struct gpu_copy_progress progress[GPU_COPY_GPUS * GPU_COPY_STREAMS];
     double longest = 0;
-    assert_good(rig,
-                gpu_copy_time(rig->copy, flows, n, copies, progress, rig->msg, sizeof(rig->msg)));
+    assert_good(rig, gpu_copy_time(rig->copy, flows, n, copies, progress, &rig->err));
     for (unsigned i = 0; i < n; i++) {
         unsigned last = progress[i].n - 1;
         assert_int_equal(progress[i].copies[last], copies);
@@ -114,7 +112,7 @@ static void assert_arrives(struct rig *rig, const struct gpu_copy_flow *flow, ui
 {
     poison(rig, flow);
     assert_int_equal(check(rig, flow, salt), -EBADMSG);
-    assert_non_null(strstr(rig->msg, "word 0 of 1048576 is 0xffffffffffffffff, not 0x"));
+    assert_has(rig->err.msg, "word 0 of 1048576 is 0xffffffffffffffff, not 0x");
     (void)run_flows(rig, flow, 1, 2);
     assert_good(rig, check(rig, flow, salt));
     assert_int_equal(check(rig, flow, salt + 1), -EBADMSG);
@@ -122,7 +120,7 @@ static void assert_arrives(struct rig *rig, const struct gpu_copy_flow *flow, ui
 
 TEST(gpu_copy_host_copies_arrive)
 {
-    struct rig rig;
+    ENDED_BY(rig_close) struct rig rig;
     rig_open(&rig);
     for (unsigned gpu = 0; gpu < machine.ngpus; gpu++)
         for (int kernel = 0; kernel < 2; kernel++) {
@@ -130,22 +128,21 @@ TEST(gpu_copy_host_copies_arrive)
             assert_arrives(&rig, &in, HOST_SALT);
             assert_arrives(&rig, &out, gpu_copy_salt(gpu));
         }
-    rig_close(&rig);
 }
 
 TEST(gpu_copy_pageable_and_combined_copies_arrive)
 {
-    struct rig rig;
+    ENDED_BY(rig_close) struct rig rig;
     void *combined = NULL;
     rig_open(&rig);
-    char *paged = malloc(BYTES);
+    FREED char *paged = malloc(BYTES);
     assert_non_null(paged);
-    assert_good(&rig, gpu_copy_alloc_combined(BYTES, &combined, rig.msg, sizeof(rig.msg)));
-    assert_good(&rig, gpu_copy_fill(rig.copy, 0, combined, BYTES, 600, rig.msg, sizeof(rig.msg)));
+    assert_good(&rig, gpu_copy_alloc_combined(BYTES, &combined, &rig.err));
+    assert_good(&rig, gpu_copy_fill(rig.copy, 0, combined, BYTES, 600, &rig.err));
     struct gpu_copy_flow flow = into(&rig, 0, false);
     flow.from = combined;
     assert_arrives(&rig, &flow, 600);
-    assert_good(&rig, gpu_copy_fill(rig.copy, 0, paged, BYTES, 700, rig.msg, sizeof(rig.msg)));
+    assert_good(&rig, gpu_copy_fill(rig.copy, 0, paged, BYTES, 700, &rig.err));
     flow.from = paged;
     flow.staged = true;
     assert_arrives(&rig, &flow, 700);
@@ -154,13 +151,11 @@ TEST(gpu_copy_pageable_and_combined_copies_arrive)
     flow.staged = true;
     assert_arrives(&rig, &flow, gpu_copy_salt(0));
     gpu_copy_free_combined(combined);
-    free(paged);
-    rig_close(&rig);
 }
 
 TEST(gpu_copy_pairs_arrive)
 {
-    struct rig rig;
+    ENDED_BY(rig_close) struct rig rig;
     if (machine.ngpus < 2)
         skip();
     rig_open(&rig);
@@ -177,13 +172,12 @@ TEST(gpu_copy_pairs_arrive)
                 if (direct || !flow.kernel)
                     assert_arrives(&rig, &flow, gpu_copy_salt(a));
             }
-    rig_close(&rig);
 }
 
 /* All GPUs in both directions; more flows than that on one GPU are refused. */
 TEST(gpu_copy_flows_at_once_arrive)
 {
-    struct rig rig;
+    ENDED_BY(rig_close) struct rig rig;
     struct gpu_copy_flow flow[GPU_COPY_GPUS + 1];
     struct gpu_copy_progress progress[3];
     rig_open(&rig);
@@ -196,43 +190,40 @@ TEST(gpu_copy_flows_at_once_arrive)
     for (unsigned i = 0; i <= machine.ngpus; i++)
         assert_good(&rig, check(&rig, &flow[i], i ? HOST_SALT : gpu_copy_salt(0)));
     flow[1] = flow[2] = flow[0];
-    assert_int_equal(gpu_copy_time(rig.copy, flow, 3, 1, progress, rig.msg, sizeof(rig.msg)),
-                     -EINVAL);
-    rig_close(&rig);
+    assert_int_equal(gpu_copy_time(rig.copy, flow, 3, 1, progress, &rig.err), -EINVAL);
 }
 
 /* One flipped byte, on either side, at the start, in the middle and at the very end. */
 TEST(gpu_copy_check_finds_one_wrong_byte)
 {
     static const size_t words[] = {0, 1, WORDS / 2 + 3, WORDS - 1};
-    struct rig rig;
+    ENDED_BY(rig_close) struct rig rig;
     char want[64];
     rig_open(&rig);
     struct gpu_copy_flow in = into(&rig, 0, false), out = out_of(&rig, 0, true);
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         size_t at = 8 * words[i];
-        (void)snprintf(want, sizeof(want), "wrong data: word %zu of %d", words[i], WORDS);
+        put_text(want, "wrong data: word %zu of %d", words[i], WORDS);
         (void)run_flows(&rig, &out, 1, 1);
         rig.out[at + 5] ^= 0x10;
         assert_int_equal(check(&rig, &out, gpu_copy_salt(0)), -EBADMSG);
-        assert_non_null(strstr(rig.msg, want));
+        assert_has(rig.err.msg, want);
         /* On the device: the copy's source has a wrong byte. */
         rig.in[at + 7] ^= 1;
         (void)run_flows(&rig, &in, 1, 1);
         rig.in[at + 7] ^= 1;
         assert_int_equal(check(&rig, &in, HOST_SALT), -EBADMSG);
-        assert_non_null(strstr(rig.msg, want));
+        assert_has(rig.err.msg, want);
     }
     (void)run_flows(&rig, &in, 1, 1);
     assert_good(&rig, check(&rig, &in, HOST_SALT));
-    rig_close(&rig);
 }
 
 /* Sizes that are no multiple of what the threads of a grid copy at once. */
 TEST(gpu_copy_kernel_copies_odd_sizes)
 {
     static const size_t sizes[] = {64, 4096, 65600, (size_t)64 * 15625, BYTES - 64};
-    struct rig rig;
+    ENDED_BY(rig_close) struct rig rig;
     rig_open(&rig);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         struct gpu_copy_flow whole = into(&rig, 0, true), flow = whole;
@@ -241,16 +232,15 @@ TEST(gpu_copy_kernel_copies_odd_sizes)
         (void)run_flows(&rig, &flow, 1, 1);
         assert_good(&rig, check(&rig, &flow, HOST_SALT));
         char wrong[40];
-        (void)snprintf(wrong, sizeof(wrong), "word %zu of", sizes[i] / 8);
+        put_text(wrong, "word %zu of", sizes[i] / 8);
         assert_int_equal(check(&rig, &whole, HOST_SALT), -EBADMSG);
-        assert_non_null(strstr(rig.msg, wrong));
+        assert_has(rig.err.msg, wrong);
     }
-    rig_close(&rig);
 }
 
 TEST(gpu_copy_time_grows_with_copies)
 {
-    struct rig rig;
+    ENDED_BY(rig_close) struct rig rig;
     rig_open(&rig);
     for (int kernel = 0; kernel < 2; kernel++) {
         struct gpu_copy_flow flow = into(&rig, 0, kernel);
@@ -260,29 +250,26 @@ TEST(gpu_copy_time_grows_with_copies)
                       40 * (double)BYTES / forty_s * 1e-9);
         assert_true(forty_s > 8 * four_s && forty_s < 13 * four_s);
     }
-    rig_close(&rig);
 }
 
 TEST(gpu_copy_latency_is_positive_and_checked)
 {
-    struct rig rig;
+    ENDED_BY(rig_close) struct rig rig;
     double ns[100];
     rig_open(&rig);
     struct gpu_copy_flow flow = into(&rig, 0, false);
     flow.bytes = 8;
     poison(&rig, &flow);
-    assert_good(&rig, gpu_copy_latency(rig.copy, &flow, 100, ns, rig.msg, sizeof(rig.msg)));
+    assert_good(&rig, gpu_copy_latency(rig.copy, &flow, 100, ns, &rig.err));
     assert_good(&rig, check(&rig, &flow, HOST_SALT));
     print_message("8 bytes to GPU 0: %.2f us, median\n", stats_sort_median(ns, 100) * 1e-3);
     assert_true(ns[0] > 500 && ns[50] < 1e6);
-    rig_close(&rig);
 }
 
 static double chase(struct rig *rig, unsigned gpu, void *memory, uint64_t seed)
 {
     double ns = 0;
-    assert_good(rig, gpu_chase(machine.gpus[gpu].pci_bdf, memory, BYTES, seed, &ns, rig->msg,
-                               sizeof(rig->msg)));
+    assert_good(rig, gpu_chase(machine.gpus[gpu].pci_bdf, memory, BYTES, seed, &ns, &rig->err));
     assert_true(ns > 20 && ns < 100000);
     return ns;
 }
@@ -290,7 +277,7 @@ static double chase(struct rig *rig, unsigned gpu, void *memory, uint64_t seed)
 /* Chases through all memory that a GPU reaches; copies work afterwards. */
 TEST(gpu_copy_chases_through_all_that_is_reached)
 {
-    struct rig rig;
+    ENDED_BY(rig_close) struct rig rig;
     double ns;
     rig_open(&rig);
     for (unsigned gpu = 0; gpu < machine.ngpus; gpu++) {
@@ -301,17 +288,14 @@ TEST(gpu_copy_chases_through_all_that_is_reached)
         print_message("memory of the host, load of GPU %u: %.0f ns\n", gpu,
                       chase(&rig, gpu, rig.out, 7));
     }
-    assert_int_equal(
-        gpu_chase(machine.gpus[0].pci_bdf, rig.out, 1024, 7, &ns, rig.msg, sizeof(rig.msg)),
-        -EINVAL);
+    assert_int_equal(gpu_chase(machine.gpus[0].pci_bdf, rig.out, 1024, 7, &ns, &rig.err), -EINVAL);
     struct gpu_copy_flow flow = into(&rig, 0, false);
     assert_arrives(&rig, &flow, HOST_SALT);
-    rig_close(&rig);
 }
 
 TEST(gpu_copy_too_large_is_no_memory)
 {
-    struct rig rig = {0};
+    ENDED_BY(rig_close) struct rig rig = {0};
     assert_int_equal(open_gpus(&rig, 1, (size_t)1 << 44), -ENOMEM);
     assert_null(rig.copy);
     assert_int_equal(open_gpus(&rig, 1, 100), -EINVAL);
@@ -320,7 +304,6 @@ TEST(gpu_copy_too_large_is_no_memory)
     rig_open(&rig);
     struct gpu_copy_flow flow = into(&rig, 0, false);
     assert_arrives(&rig, &flow, HOST_SALT);
-    rig_close(&rig);
 }
 
 TEST(gpu_copy_unknown_address_is_no_device)
@@ -328,25 +311,24 @@ TEST(gpu_copy_unknown_address_is_no_device)
     const char *nowhere = "ffff:ff:1f.0";
     struct gpu_copy *copy;
     unsigned failed;
-    char msg[200] = "";
-    assert_int_equal(gpu_copy_open(&nowhere, 1, BYTES, &copy, &failed, msg, sizeof(msg)), -ENODEV);
+    struct err err = {0};
+    assert_int_equal(gpu_copy_open(&nowhere, 1, BYTES, &copy, &failed, &err), -ENODEV);
     assert_int_equal(failed, 0);
     assert_null(copy);
-    assert_non_null(strstr(msg, nowhere));
+    assert_has(err.msg, nowhere);
 }
 
 /* Copies cannot start together if launches wait for the GPU: a stated error after 5 s. */
 static int time_blocking_launches(void)
 {
-    struct rig rig;
+    ENDED_BY(rig_close) struct rig rig;
     struct gpu_copy_progress progress;
     rig_open(&rig);
     const struct gpu_copy_flow flow = into(&rig, 0, false);
-    int rc = gpu_copy_time(rig.copy, &flow, 1, 4, &progress, rig.msg, sizeof(rig.msg));
-    bool good =
-        rc == -ETIME && strstr(rig.msg, "CUDA_LAUNCH_BLOCKING") && gpu_copy_selected(rig.copy) == 0;
-    (void)printf("%s\n", rig.msg);
-    rig_close(&rig);
+    int rc = gpu_copy_time(rig.copy, &flow, 1, 4, &progress, &rig.err);
+    bool good = rc == -ETIME && strstr(rig.err.msg, "CUDA_LAUNCH_BLOCKING") &&
+                gpu_copy_selected(rig.copy) == 0;
+    (void)printf("%s\n", rig.err.msg);
     return !good;
 }
 
@@ -355,8 +337,7 @@ TEST(gpu_copy_blocking_launches_are_no_timing)
 {
     char self[4096] = "", command[4200];
     assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
-    (void)snprintf(command, sizeof(command),
-                   "CUDA_LAUNCH_BLOCKING=1 CONTEND_TEST_BLOCKS=1 '%s' test_gpu_copy", self);
+    put_text(command, "CUDA_LAUNCH_BLOCKING=1 CONTEND_TEST_BLOCKS=1 '%s' test_gpu_copy", self);
     assert_int_equal(system(command), 0);
 }
 
@@ -366,8 +347,7 @@ TEST(gpu_copy_opens_without_one)
     const char *pci_bdf[2] = {NULL, machine.gpus[0].pci_bdf};
     struct rig rig = {0};
     unsigned failed;
-    assert_good(&rig,
-                gpu_copy_open(pci_bdf, 2, BYTES, &rig.copy, &failed, rig.msg, sizeof(rig.msg)));
+    assert_good(&rig, gpu_copy_open(pci_bdf, 2, BYTES, &rig.copy, &failed, &rig.err));
     assert_int_equal(failed, 2);
     assert_false(gpu_copy_is_direct(rig.copy, 0, 1));
     assert_true(gpu_copy_is_direct(rig.copy, 1, 1));
@@ -395,16 +375,15 @@ TEST(gpu_copy_scan_measures_every_point)
     for (unsigned a = 0; a < machine.ngpus; a++)
         for (unsigned b = 0; b < machine.ngpus; b++) {
             char key[32];
-            (void)snprintf(key, sizeof(key), "src=%u;dst=%u", a, b);
+            put_text(key, "src=%u;dst=%u", a, b);
             shape.direct[a][b] = a == b || scan_value(&scan, "peer_access", key) == 1;
         }
     size_t n = copy_plan(&shape, &filter, points, sizeof(points) / sizeof(points[0]));
     for (size_t i = 0; i < n; i++)
         for (unsigned gpu = 0; gpu < (points[i].all ? machine.ngpus : 1); gpu++) {
-            char key[DIMS_KEY_MAX];
             const struct dims at =
                 copy_point_dims(&shape, &points[i], points[i].all ? gpu : points[i].gpu);
-            assert_bandwidth(&scan, dims_format(&bench_gpu_copy, &at, key));
+            assert_bandwidth(&scan, dims_format(&bench_gpu_copy, &at));
             expected++;
         }
     assert_int_equal(scan_count(&scan, "copy_bandwidth"), expected);

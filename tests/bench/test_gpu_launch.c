@@ -10,7 +10,7 @@
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/unit.h"
 
-static struct bench_machine machine;
+ON_GPUS
 
 static void assert_good(int rc, const char *msg)
 {
@@ -20,16 +20,16 @@ static void assert_good(int rc, const char *msg)
 
 TEST(gpu_launch_counts_what_ran)
 {
-    char msg[240] = "";
+    struct err err = {0};
     for (unsigned i = 0; i < machine.ngpus; i++) {
         struct gpu_launch *gpu;
         uint64_t ran, launched;
-        assert_good(gpu_launch_open(machine.gpus[i].pci_bdf, &gpu, msg, sizeof(msg)), msg);
+        assert_good(gpu_launch_open(machine.gpus[i].pci_bdf, &gpu, &err), err.msg);
         for (unsigned kernels = 0, sum = 1; kernels < 3000; kernels += 999) {
-            assert_good(gpu_launch_kernels(gpu, kernels, msg, sizeof(msg)), msg);
-            assert_good(gpu_launch_graphs(gpu, GPU_GRAPH_ONE, 2, msg, sizeof(msg)), msg);
-            assert_good(gpu_launch_graphs(gpu, GPU_GRAPH_CHAIN, 3, msg, sizeof(msg)), msg);
-            assert_good(gpu_launch_count(gpu, &ran, &launched, msg, sizeof(msg)), msg);
+            assert_good(gpu_launch_kernels(gpu, kernels, &err), err.msg);
+            assert_good(gpu_launch_graphs(gpu, GPU_GRAPH_ONE, 2, &err), err.msg);
+            assert_good(gpu_launch_graphs(gpu, GPU_GRAPH_CHAIN, 3, &err), err.msg);
+            assert_good(gpu_launch_count(gpu, &ran, &launched, &err), err.msg);
             sum += kernels + 2 + 3 * GPU_GRAPH_KERNELS;
             assert_int_equal(launched, sum);
             assert_int_equal(ran, launched);
@@ -44,14 +44,14 @@ TEST(gpu_launch_wait_lasts_as_long_as_the_gpu)
     static const enum gpu_wait waits[] = {GPU_WAIT_BLOCK, GPU_WAIT_SPIN, GPU_WAIT_YIELD,
                                           GPU_WAIT_BLOCK};
     struct gpu_launch *gpu;
-    char msg[240] = "";
-    assert_good(gpu_launch_open(machine.gpus[0].pci_bdf, &gpu, msg, sizeof(msg)), msg);
+    struct err err = {0};
+    assert_good(gpu_launch_open(machine.gpus[0].pci_bdf, &gpu, &err), err.msg);
     for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
-        assert_good(gpu_launch_set_wait(gpu, waits[i], msg, sizeof(msg)), msg);
+        assert_good(gpu_launch_set_wait(gpu, waits[i], &err), err.msg);
         uint64_t start_ns = clock_now_ns();
-        assert_good(gpu_launch_delay(gpu, 20000000, msg, sizeof(msg)), msg);
+        assert_good(gpu_launch_delay(gpu, 20000000, &err), err.msg);
         uint64_t launched_ns = clock_now_ns() - start_ns;
-        assert_good(gpu_launch_wait(gpu, msg, sizeof(msg)), msg);
+        assert_good(gpu_launch_wait(gpu, &err), err.msg);
         uint64_t took_ns = clock_now_ns() - start_ns;
         print_message("wait %d: launch %.1f us, 20 ms kernel and wait %.2f ms\n", (int)waits[i],
                       (double)launched_ns * 1e-3, (double)took_ns * 1e-6);
@@ -63,18 +63,17 @@ TEST(gpu_launch_wait_lasts_as_long_as_the_gpu)
 TEST(gpu_launch_unknown_address_is_no_device)
 {
     struct gpu_launch *gpu;
-    char msg[240] = "";
-    assert_int_equal(gpu_launch_open("ffff:ff:1f.0", &gpu, msg, sizeof(msg)), -ENODEV);
+    struct err err = {0};
+    assert_int_equal(gpu_launch_open("ffff:ff:1f.0", &gpu, &err), -ENODEV);
     assert_null(gpu);
-    assert_non_null(strstr(msg, "ffff:ff:1f.0"));
+    assert_has(err.msg, "ffff:ff:1f.0");
 }
 
 static double latency(const struct scan *scan, const char *what, const char *wait, const char *load,
                       const char *stat)
 {
     char key[DIMS_KEY_MAX];
-    (void)snprintf(key, sizeof(key), "what=%s;wait=%s;load=%s;stat=%s;gpu=0", what, wait, load,
-                   stat);
+    put_text(key, "what=%s;wait=%s;load=%s;stat=%s;gpu=0", what, wait, load, stat);
     double us = scan_value(scan, "launch_latency", key);
     if (!(us > 0.05 && us < 10e6))
         fail_msg("%s is %g us", key, us);
@@ -110,9 +109,4 @@ TEST(gpu_launch_scan_emits_every_way)
     double share = scan_value(&scan, "load_share", "");
     assert_true(share > 0.2 && share <= 1.01);
     scan_end(&scan);
-}
-
-BEFORE_TESTS
-{
-    return fixture_find_gpus(&machine) ? 0 : UNIT_SKIPPED;
 }

@@ -14,18 +14,18 @@
 #include "tests/lib/unit.h"
 
 static struct bench_machine machine;
-static char msg[240];
+static struct err err;
 
 static void assert_good(int rc)
 {
     if (rc)
-        fail_msg("%s", msg);
+        fail_msg("%s", err.msg);
 }
 
 static int device_cc(unsigned gpu)
 {
     struct gpu_matmul_device device;
-    assert_good(gpu_matmul_device(machine.gpus[gpu].pci_bdf, &device, msg, sizeof(msg)));
+    assert_good(gpu_matmul_device(machine.gpus[gpu].pci_bdf, &device, &err));
     return device.cc;
 }
 
@@ -99,19 +99,19 @@ static void check_type(unsigned device, enum matmul_type type, size_t n)
     double seconds, worst = 0;
     bool done = false;
     now = config;
-    assert_good(gpu_matmul_open(&config, &gpu, msg, sizeof(msg)));
+    assert_good(gpu_matmul_open(&config, &gpu, &err));
     assert_true(gpu_matmul_estimate_s(gpu) > 0);
-    assert_good(gpu_matmul_poison(gpu, msg, sizeof(msg)));
+    assert_good(gpu_matmul_poison(gpu, &err));
     assert_poison(type, read_entry(gpu, n - 1, n / 2));
-    assert_good(gpu_matmul_queue(gpu, 0, 2, msg, sizeof(msg)));
-    assert_good(gpu_matmul_queue(gpu, 1, 1, msg, sizeof(msg)));
-    assert_good(gpu_matmul_wait(gpu, 1, &seconds, msg, sizeof(msg)));
-    assert_good(gpu_matmul_done(gpu, 0, &done, msg, sizeof(msg)));
+    assert_good(gpu_matmul_queue(gpu, 0, 2, &err));
+    assert_good(gpu_matmul_queue(gpu, 1, 1, &err));
+    assert_good(gpu_matmul_wait(gpu, 1, &seconds, &err));
+    assert_good(gpu_matmul_done(gpu, 0, &done, &err));
     assert_true(done && seconds > 0);
     assert_product(gpu, &config, 0, &worst);
     config.same_as = gpu;
     now = config;
-    assert_good(gpu_matmul_open(&config, &like, msg, sizeof(msg)));
+    assert_good(gpu_matmul_open(&config, &like, &err));
     assert_product(like, &config, 0, &worst);
     print_message("GPU %u, %s, n %zu: %.1f T%s/s, worst error %.3f of the limit\n", device,
                   matmul_type_name(type), n,
@@ -136,7 +136,7 @@ static void assert_found(struct gpu_matmul *gpu, size_t n, size_t row, size_t co
 {
     double right = read_entry(gpu, row, col);
     write_entry(gpu, row, col, value);
-    if (gpu_matmul_check(gpu, msg, sizeof(msg)) != -EBADMSG)
+    if (gpu_matmul_check(gpu, &err) != -EBADMSG)
         fail_msg("n %zu: C[%zu][%zu] = %g in place of %g is not found", n, row, col, value, right);
     write_entry(gpu, row, col, right);
 }
@@ -148,21 +148,21 @@ static void check_the_check(enum matmul_type type, size_t n)
     struct gpu_matmul *gpu;
     double seconds, off = type == MATMUL_INT8 ? 1 : 4 * sqrt((double)n);
     now = config;
-    assert_good(gpu_matmul_open(&config, &gpu, msg, sizeof(msg)));
-    assert_good(gpu_matmul_poison(gpu, msg, sizeof(msg)));
+    assert_good(gpu_matmul_open(&config, &gpu, &err));
+    assert_good(gpu_matmul_poison(gpu, &err));
     double poison = read_entry(gpu, 0, 0);
-    assert_int_equal(gpu_matmul_check(gpu, msg, sizeof(msg)), -EBADMSG);
-    assert_good(gpu_matmul_queue(gpu, 0, 1, msg, sizeof(msg)));
-    assert_good(gpu_matmul_wait(gpu, 0, &seconds, msg, sizeof(msg)));
+    assert_int_equal(gpu_matmul_check(gpu, &err), -EBADMSG);
+    assert_good(gpu_matmul_queue(gpu, 0, 1, &err));
+    assert_good(gpu_matmul_wait(gpu, 0, &seconds, &err));
     uint64_t start_ns = clock_now_ns();
-    assert_good(gpu_matmul_check(gpu, msg, sizeof(msg)));
+    assert_good(gpu_matmul_check(gpu, &err));
     print_message("%s, n %zu: checked in %.1f ms\n", matmul_type_name(type), n,
                   (double)(clock_now_ns() - start_ns) * 1e-6);
     assert_found(gpu, n, 0, 0, read_entry(gpu, 0, 0) + off);
     assert_found(gpu, n, n - 1, n - 1, read_entry(gpu, n - 1, n - 1) - off);
     assert_found(gpu, n, n / 2 + 3, 65, read_entry(gpu, n / 2 + 3, 65) + off);
     assert_found(gpu, n, n - 17, n - 1, poison);
-    assert_good(gpu_matmul_check(gpu, msg, sizeof(msg)));
+    assert_good(gpu_matmul_check(gpu, &err));
     gpu_matmul_close(gpu);
 }
 
@@ -183,18 +183,18 @@ static bool check_shape(enum matmul_type type, struct matmul_shape shape)
     char text[MATMUL_SHAPE_TEXT];
     double seconds, worst = 0, off = type == MATMUL_INT8 ? 1 : 4 * sqrt((double)shape.k);
     now = config;
-    int rc = gpu_matmul_open(&config, &gpu, msg, sizeof(msg));
+    int rc = gpu_matmul_open(&config, &gpu, &err);
     if (rc == -ENOTSUP) {
-        print_message("SKIP: needs a GPU: %s\n", msg);
+        print_message("SKIP: needs a GPU: %s\n", err.msg);
         return false;
     }
     assert_good(rc);
-    assert_good(gpu_matmul_poison(gpu, msg, sizeof(msg)));
-    assert_int_equal(gpu_matmul_check(gpu, msg, sizeof(msg)), -EBADMSG);
-    assert_good(gpu_matmul_queue(gpu, 0, 1, msg, sizeof(msg)));
-    assert_good(gpu_matmul_wait(gpu, 0, &seconds, msg, sizeof(msg)));
+    assert_good(gpu_matmul_poison(gpu, &err));
+    assert_int_equal(gpu_matmul_check(gpu, &err), -EBADMSG);
+    assert_good(gpu_matmul_queue(gpu, 0, 1, &err));
+    assert_good(gpu_matmul_wait(gpu, 0, &seconds, &err));
     assert_product(gpu, &config, 4 * sqrt((double)shape.k), &worst);
-    assert_good(gpu_matmul_check(gpu, msg, sizeof(msg)));
+    assert_good(gpu_matmul_check(gpu, &err));
     assert_found(gpu, shape.n, shape.m - 1, shape.n - 1,
                  read_entry(gpu, shape.m - 1, shape.n - 1) + off);
     assert_found(gpu, shape.n, shape.m / 2, 0, read_entry(gpu, shape.m / 2, 0) - off);
@@ -219,7 +219,7 @@ TEST(gpu_matmul_shapes_and_layouts_agree_with_reference)
                 shape.layout = (enum matmul_layout)layout;
                 if (!gpu_matmul_has(which, device_cc(0)))
                     continue;
-                bool takes = matmul_takes(which, &shape, msg, sizeof(msg)) == 0;
+                bool takes = matmul_takes(which, &shape, &err) == 0;
                 bool narrow = which == MATMUL_FP8 || which == MATMUL_INT8;
                 bool ran = check_shape(which, shape);
                 assert_true(takes || !ran);
@@ -232,7 +232,7 @@ TEST(gpu_matmul_too_large_is_no_memory)
 {
     struct gpu_matmul *gpu;
     const struct gpu_matmul_config config = config_of(0, MATMUL_FP64, matmul_square(1 << 20));
-    assert_int_equal(gpu_matmul_open(&config, &gpu, msg, sizeof(msg)), -ENOMEM);
+    assert_int_equal(gpu_matmul_open(&config, &gpu, &err), -ENOMEM);
     assert_null(gpu);
     check_type(0, MATMUL_FP32, 256);
 }
@@ -244,8 +244,7 @@ TEST(gpu_matmul_scan_emits_rates_and_readings)
     scan_run(&scan, &bench_gpu_matmul, &machine, (const char *[]){"n=4096", NULL}, 2.4);
     for (int type = 0; type < MATMUL_TYPES; type++) {
         char key[DIMS_KEY_MAX];
-        (void)snprintf(key, sizeof(key), "type=%s;with=alone;gpu=0",
-                       matmul_type_name((enum matmul_type)type));
+        put_text(key, "type=%s;with=alone;gpu=0", matmul_type_name((enum matmul_type)type));
         bool whole = type == MATMUL_INT8;
         double tflops = scan_value(&scan, whole ? "matmul_int_rate" : "matmul_rate", key);
         assert_int_equal(!isnan(tflops), gpu_matmul_has((enum matmul_type)type, device_cc(0)));
@@ -276,7 +275,7 @@ TEST(gpu_matmul_scan_skips_what_a_type_cannot_have)
     assert_true(isnan(scan_value(&scan, "matmul_int_rate", "type=int8;with=alone;gpu=0")));
     const char *why = scan_reason(&scan, "matmul_int_rate", "type=int8;with=alone;gpu=0");
     assert_non_null(why);
-    assert_non_null(strstr(why, "int8 needs m, n and k that are multiples of 4"));
+    assert_has(why, "int8 needs m, n and k that are multiples of 4");
     assert_true(scan_value(&scan, "matmul_size", "of=m") == 2050);
     assert_true(scan_value(&scan, "matmul_size", "of=k") == 515);
     scan_end(&scan);
@@ -287,7 +286,6 @@ TEST(gpu_matmul_sensors_read_something)
 {
     struct gpu_sensors sensors;
     struct gpu_reading reading;
-    struct err err = {0};
     if (gpu_sensors_open(&sensors, machine.gpus[0].pci_bdf, &err)) {
         print_message("%s\n", err.msg);
         skip();
@@ -303,9 +301,9 @@ TEST(gpu_matmul_sensors_read_something)
 
 BEFORE_TESTS
 {
-    if (fixture_find_gpus(&machine) && !gpu_matmul_load(msg, sizeof(msg)))
+    if (fixture_find_gpus(&machine) && !gpu_matmul_load(&err))
         return 0;
     if (machine.ngpus)
-        (void)printf("SKIP: needs a GPU: %s\n", msg);
+        (void)printf("SKIP: needs a GPU: %s\n", err.msg);
     return UNIT_SKIPPED;
 }

@@ -11,13 +11,13 @@
 
 enum { BYTES = 7 * GPU_STREAM_GRAIN, ELEMENTS = BYTES / 8 };
 
-static struct bench_machine machine;
-static char msg[240];
+ON_GPUS
+static struct err err;
 
 static void assert_good(int rc)
 {
     if (rc)
-        fail_msg("%s", msg);
+        fail_msg("%s", err.msg);
 }
 
 static struct gpu_stream *open_gpu(unsigned gpu, uint64_t bytes)
@@ -25,22 +25,22 @@ static struct gpu_stream *open_gpu(unsigned gpu, uint64_t bytes)
     const struct gpu_stream_config config = {
         .pci_bdf = machine.gpus[gpu].pci_bdf, .bytes = bytes, .seed = 42};
     struct gpu_stream *opened;
-    assert_good(gpu_stream_open(&config, &opened, msg, sizeof(msg)));
+    assert_good(gpu_stream_open(&config, &opened, &err));
     return opened;
 }
 
 static uint64_t wrong(struct gpu_stream *gpu, enum gpu_stream_op op)
 {
     uint64_t count;
-    assert_good(gpu_stream_check(gpu, op, &count, msg, sizeof(msg)));
+    assert_good(gpu_stream_check(gpu, op, &count, &err));
     return count;
 }
 
 static double run(struct gpu_stream *gpu, enum gpu_stream_op op, unsigned shape, unsigned passes)
 {
     double seconds;
-    assert_good(gpu_stream_queue(gpu, 1, op, shape, passes, msg, sizeof(msg)));
-    assert_good(gpu_stream_wait(gpu, 1, &seconds, msg, sizeof(msg)));
+    assert_good(gpu_stream_queue(gpu, 1, op, shape, passes, &err));
+    assert_good(gpu_stream_wait(gpu, 1, &seconds, &err));
     assert_true(seconds > 0);
     return seconds;
 }
@@ -53,7 +53,7 @@ TEST(gpu_stream_shapes_compute_their_operation)
             for (unsigned shape = 0; shape <= GPU_STREAM_DRIVER; shape++) {
                 if (shape == GPU_STREAM_DRIVER && op != GPU_STREAM_COPY)
                     continue;
-                assert_good(gpu_stream_poison(gpu, msg, sizeof(msg)));
+                assert_good(gpu_stream_poison(gpu, &err));
                 assert_int_equal(wrong(gpu, (enum gpu_stream_op)op), ELEMENTS);
                 (void)run(gpu, (enum gpu_stream_op)op, shape, 1);
                 if (wrong(gpu, (enum gpu_stream_op)op))
@@ -69,8 +69,7 @@ TEST(gpu_stream_check_tells_operations_apart)
 {
     struct gpu_stream *gpu = open_gpu(0, BYTES);
     for (int ran = 0; ran < GPU_STREAM_OPS; ran++) {
-        assert_good(
-            gpu_stream_poison(gpu, msg, sizeof(msg))); /* a read leaves most of the poison */
+        assert_good(gpu_stream_poison(gpu, &err)); /* a read leaves most of the poison */
         (void)run(gpu, (enum gpu_stream_op)ran, 0, 1);
         for (int op = 0; op < GPU_STREAM_OPS; op++)
             if (op != ran)
@@ -88,15 +87,15 @@ TEST(gpu_stream_time_grows_with_passes)
     /* Queued one after the other, each with its own time. */
     bool done = false;
     double seconds;
-    assert_good(gpu_stream_queue(gpu, 0, GPU_STREAM_COPY, 4, 100, msg, sizeof(msg)));
-    assert_good(gpu_stream_queue(gpu, 1, GPU_STREAM_COPY, 4, 10, msg, sizeof(msg)));
-    assert_good(gpu_stream_done(gpu, 1, &done, msg, sizeof(msg)));
+    assert_good(gpu_stream_queue(gpu, 0, GPU_STREAM_COPY, 4, 100, &err));
+    assert_good(gpu_stream_queue(gpu, 1, GPU_STREAM_COPY, 4, 10, &err));
+    assert_good(gpu_stream_done(gpu, 1, &done, &err));
     assert_false(done);
     ten_s = 0;
-    assert_good(gpu_stream_wait(gpu, 1, &ten_s, msg, sizeof(msg)));
-    assert_good(gpu_stream_done(gpu, 0, &done, msg, sizeof(msg)));
+    assert_good(gpu_stream_wait(gpu, 1, &ten_s, &err));
+    assert_good(gpu_stream_done(gpu, 0, &done, &err));
     assert_true(done);
-    assert_good(gpu_stream_wait(gpu, 0, &seconds, msg, sizeof(msg)));
+    assert_good(gpu_stream_wait(gpu, 0, &seconds, &err));
     assert_true(seconds > 8 * ten_s && seconds < 12 * ten_s);
     gpu_stream_close(gpu);
 }
@@ -105,14 +104,13 @@ TEST(gpu_stream_refuses_what_it_cannot_do)
 {
     struct gpu_stream *gpu;
     struct gpu_stream_config config = {.pci_bdf = machine.gpus[0].pci_bdf, .bytes = 12345};
-    assert_int_equal(gpu_stream_open(&config, &gpu, msg, sizeof(msg)), -EINVAL);
+    assert_int_equal(gpu_stream_open(&config, &gpu, &err), -EINVAL);
     assert_null(gpu);
     config.bytes = (uint64_t)1 << 44;
-    assert_int_equal(gpu_stream_open(&config, &gpu, msg, sizeof(msg)), -ENOMEM);
+    assert_int_equal(gpu_stream_open(&config, &gpu, &err), -ENOMEM);
     assert_null(gpu);
     gpu = open_gpu(0, BYTES);
-    assert_int_equal(
-        gpu_stream_queue(gpu, 0, GPU_STREAM_ADD, GPU_STREAM_DRIVER, 1, msg, sizeof(msg)), -EINVAL);
+    assert_int_equal(gpu_stream_queue(gpu, 0, GPU_STREAM_ADD, GPU_STREAM_DRIVER, 1, &err), -EINVAL);
     (void)run(gpu, GPU_STREAM_ADD, 0, 1);
     assert_int_equal(wrong(gpu, GPU_STREAM_ADD), 0);
     gpu_stream_close(gpu);
@@ -137,9 +135,4 @@ TEST(gpu_stream_scan_emits_every_operation)
         assert_true(gbps > 20 && gbps < 50000);
     }
     scan_end(&scan);
-}
-
-BEFORE_TESTS
-{
-    return fixture_find_gpus(&machine) ? 0 : UNIT_SKIPPED;
 }

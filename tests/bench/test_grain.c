@@ -15,7 +15,7 @@
 #include "tests/lib/patience.h"
 #include "tests/lib/unit.h"
 
-static struct bench_machine machine;
+ON_THIS_MACHINE
 static const char *const none[] = {NULL};
 
 static void count_mark(void *marks)
@@ -54,7 +54,7 @@ TEST(grain_alone)
     assert_true(scan_value(&scan, "grain_teams", "") == 1);
     for (size_t i = 0; i < sizeof(works_us) / sizeof(works_us[0]); i++) {
         char key[32];
-        (void)snprintf(key, sizeof(key), "us=%u", works_us[i]);
+        put_text(key, "us=%u", works_us[i]);
         double slowdown = scan_value(&scan, "region_slowdown", key);
         double time_us = scan_value(&scan, "region_time", key);
         double ideal_us = (double)works_us[i] / machine.ncpus;
@@ -159,10 +159,4 @@ TEST(grain_of_one_size_that_does_not_fit)
         scan_try(&scan, &bench_grain, &machine, (const char *const[]){"us=262144", NULL}, 0.02),
         -ENOTSUP);
     assert_string_equal(scan.err.msg, "too little time for a slice");
-}
-
-BEFORE_TESTS
-{
-    scan_machine_init(&machine);
-    return 0;
 }

@@ -11,7 +11,7 @@
 #include "tests/lib/patience.h"
 #include "tests/lib/unit.h"
 
-static struct bench_machine machine;
+ON_THIS_MACHINE
 
 /* The longest gap divided by the median time of munmap; NaN without values. */
 static double longest_gap(const char *unmap)
@@ -59,7 +59,7 @@ static void expect_refused(const char *python, int code, const char *why)
 {
     struct scan scan;
     char path[600], *before = strdup(getenv("PATH"));
-    (void)snprintf(path, sizeof(path), "%s/bin/python3", fixture_dir);
+    put_text(path, "%s/bin/python3", fixture_dir);
     fixture_put("/bin/none", "");
     if (python) {
         fixture_put("/bin/python3", python);
@@ -72,8 +72,7 @@ static void expect_refused(const char *python, int code, const char *why)
                      code);
     assert_int_equal(setenv("PATH", before, 1), 0);
     free(before);
-    if (!strstr(scan.err.msg, why))
-        fail_msg("'%s' is not in: %s", why, scan.err.msg);
+    assert_has(scan.err.msg, why);
     scan_end(&scan);
 }
 
@@ -100,10 +99,4 @@ TEST(interpreter_lock_without_room)
         -ENOTSUP);
     assert_string_equal(scan.err.msg, "two threads need two CPUs; the worker has one");
     scan_end(&scan);
-}
-
-BEFORE_TESTS
-{
-    scan_machine_init(&machine);
-    return 0;
 }

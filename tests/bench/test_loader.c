@@ -58,7 +58,7 @@ static void run(struct scan *scan, const struct bench_machine *on, const char *c
 static void assert_fed(const struct scan *scan, const char *kind, unsigned loaders)
 {
     char key[80];
-    (void)snprintf(key, sizeof(key), "%s;loaders=%u", kind, loaders);
+    put_text(key, "%s;loaders=%u", kind, loaders);
     double starvation = scan_value(scan, "starvation", key);
     const char *why = scan_reason(scan, "starvation", key);
     if (why)
@@ -165,7 +165,7 @@ TEST(loader_reads_files)
         for (int k = 0; k < 2; k++) {
             char key[64];
             const char *refused = scan_reason(&scan, "starvation", keys[k]);
-            (void)snprintf(key, sizeof(key), "%s;loaders=2", keys[k]);
+            put_text(key, "%s;loaders=2", keys[k]);
             if (refused &&
                 strstr(refused, "in memory (")) /* the directory of the tests, or /dev/shm */
                 continue;
@@ -192,8 +192,8 @@ TEST(loader_where_no_file_can_be)
     assert_int_equal(chdir(before), 0);
     free(before);
     assert_int_equal(rc, 0);
-    assert_non_null(strstr(scan_reason(&scan, "starvation", "lang=c;by=thread"),
-                           "no file can be made in /proc"));
+    assert_has(scan_reason(&scan, "starvation", "lang=c;by=thread"),
+               "no file can be made in /proc");
     assert_int_equal(scan_count(&scan, "batches") + scan_count(&scan, "read_rate"), 0);
     scan_end(&scan);
 }
@@ -282,7 +282,7 @@ TEST(loaders_whose_parent_is_killed)
     unsigned lost = 0;
     for (unsigned loaders = 1; loaders <= 2; loaders++) {
         char key[64];
-        (void)snprintf(key, sizeof(key), "lang=c;by=process;loaders=%u", loaders);
+        put_text(key, "lang=c;by=process;loaders=%u", loaders);
         const char *why = scan_reason(&scan, "starvation", key);
         lost += why && strcmp(why, "the process that starts loaders is gone") == 0;
     }
@@ -317,7 +317,7 @@ TEST(loaders_elsewhere)
     assert_int_equal(scan_try(&scan, &bench_loader, &machine,
                               (const char *const[]){SMALL, "mode=thread", "where=rest", NULL}, 0.1),
                      -ENOTSUP);
-    assert_non_null(strstr(scan.err.msg, "where=rest: the workers have all CPUs"));
+    assert_has(scan.err.msg, "where=rest: the workers have all CPUs");
     scan_end(&scan);
 }
 
@@ -363,7 +363,7 @@ TEST(loaders_narrowed)
 static void with_python(const char *text, const char *const *pairs, struct scan *scan)
 {
     char path[600], *before = strdup(getenv("PATH"));
-    (void)snprintf(path, sizeof(path), "%s/bin/python3", fixture_dir);
+    put_text(path, "%s/bin/python3", fixture_dir);
     fixture_put("/bin/none", "");
     if (text) {
         fixture_put("/bin/python3", text);
@@ -389,8 +389,7 @@ TEST_IN_DIR(loader_without_python)
                         "no python3 in PATH");
     assert_string_equal(scan_reason(&scan, "starvation", "lang=pytorch;by=process"),
                         "no python3 in PATH");
-    assert_non_null(
-        strstr(scan_reason(&scan, "starvation", "lang=python;by=free"), "no Python without"));
+    assert_has(scan_reason(&scan, "starvation", "lang=python;by=free"), "no Python without");
     assert_int_equal(scan_count(&scan, "batches"), 4);
     scan_end(&scan);
 }
@@ -400,8 +399,7 @@ TEST_IN_DIR(loader_with_a_broken_python)
     struct scan scan;
     with_python("#!/bin/sh\nexit 1\n", (const char *const[]){SMALL, "mode=python-thread", NULL},
                 &scan);
-    assert_non_null(
-        strstr(scan_reason(&scan, "starvation", "lang=python;by=thread"), "python3 does not run"));
+    assert_has(scan_reason(&scan, "starvation", "lang=python;by=thread"), "python3 does not run");
     assert_int_equal(scan_count(&scan, "batches"), 0);
     scan_end(&scan);
 }
@@ -427,14 +425,14 @@ TEST_IN_DIR(loader_with_a_python_that_has_a_lock)
     struct python python;
     if (python_find("python3", &python, NULL) || !python.has_lock)
         skip();
-    (void)snprintf(text, sizeof(text),
-                   "#!/bin/sh\ncase \"$*\" in *importlib.util*) echo \"$0\"; echo 0; echo 0;; "
-                   "*) exec %s \"$@\";; esac\n",
-                   python.path);
+    put_text(text,
+             "#!/bin/sh\ncase \"$*\" in *importlib.util*) echo \"$0\"; echo 0; echo 0;; "
+             "*) exec %s \"$@\";; esac\n",
+             python.path);
     with_python(text, (const char *const[]){SMALL, "mode=python-free", "loaders=1", NULL}, &scan);
     const char *why = scan_reason(&scan, "starvation", "lang=python;by=free;loaders=1");
     assert_non_null(why);
-    assert_non_null(strstr(why, "lock after all"));
+    assert_has(why, "lock after all");
     scan_end(&scan);
 }
 
@@ -478,7 +476,7 @@ TEST(loader_of_pytorch)
     struct python python;
     if (!root || python_find("python3", &python, NULL))
         skip();
-    (void)snprintf(path, sizeof(path), "%s/tests/lib/fake_torch", root);
+    put_text(path, "%s/tests/lib/fake_torch", root);
     assert_int_equal(setenv("PYTHONPATH", path, 1), 0);
     assert_int_equal(setenv("PYTHONDONTWRITEBYTECODE", "1", 1), 0);
     struct scan scan;

@@ -31,9 +31,9 @@ static void assert_shape(size_t m, size_t n, size_t k, enum matmul_layout layout
 static void assert_trials(const char *metric, const char *type, double work)
 {
     char key[DIMS_KEY_MAX];
-    (void)snprintf(key, sizeof(key), "type=%s;algorithm=best;gpu=0", type);
+    put_text(key, "type=%s;algorithm=best;gpu=0", type);
     assert_true(fabs(scan_value(&scan, metric, key) / (work * 1e-9) - 1) < 1e-9);
-    (void)snprintf(key, sizeof(key), "type=%s;algorithm=first;gpu=0", type);
+    put_text(key, "type=%s;algorithm=first;gpu=0", type);
     assert_true(fabs(scan_value(&scan, metric, key) / (work * 5e-10) - 1) < 1e-9);
 }
 
@@ -121,7 +121,7 @@ TEST(matmul_scan_keeps_to_memory)
     assert_int_equal(scan_try(&scan, &bench_gpu_matmul, &machine,
                               (const char *[]){"n=65536", "k=65536", NULL}, 0.05),
                      -ENOMEM);
-    assert_non_null(strstr(scan.err.msg, "it has too little free memory: 65536 MiB"));
+    assert_has(scan.err.msg, "it has too little free memory: 65536 MiB");
     scan_end(&scan);
 }
 
@@ -144,7 +144,6 @@ BEFORE_TESTS
     scan_machine_init(&machine);
     machine.ngpus = 1;
     for (unsigned gpu = 0; gpu < 2; gpu++)
-        (void)snprintf(machine.gpus[gpu].pci_bdf, sizeof(machine.gpus[gpu].pci_bdf),
-                       "0000:%02u:00.0", gpu);
+        put_text(machine.gpus[gpu].pci_bdf, "0000:%02u:00.0", gpu);
     return 0;
 }

@@ -11,7 +11,7 @@
 
 enum { KIB = 1 << 10, MIB = 1 << 20 };
 
-static struct bench_machine machine;
+ON_THIS_MACHINE
 
 static void assert_positive(double value)
 {
@@ -36,8 +36,7 @@ value_at(const struct scan *scan, const char *metric, const char *key_fmt, ...)
 static void assert_check_fails(struct scan *scan, const char *message)
 {
     assert_int_equal(scan->bench->check(&scan->ctx), -EBADMSG);
-    if (!strstr(scan->err.msg, message))
-        fail_msg("\"%s\" lacks \"%s\"", scan->err.msg, message);
+    assert_has(scan->err.msg, message);
 }
 
 /* The published buffer is const for the harness; the test breaks it on purpose. */
@@ -62,8 +61,7 @@ static void assert_unsupported(const struct bench *bench, const struct bench_mac
 {
     struct scan scan;
     assert_int_equal(scan_probe(&scan, bench, on, pairs), -ENOTSUP);
-    if (!strstr(scan.err.msg, message))
-        fail_msg("\"%s\" lacks \"%s\"", scan.err.msg, message);
+    assert_has(scan.err.msg, message);
 }
 
 /* Expects that the parser rejects the pair with `message`, before any probe. */
@@ -73,8 +71,7 @@ static void assert_refused(const struct bench *bench, const char *pair, const ch
     struct err err = {0};
     opts_set_defaults(bench->opts, params);
     assert_int_equal(opts_set_pair(bench->opts, params, pair, &err), -EINVAL);
-    if (!strstr(err.msg, message))
-        fail_msg("\"%s\" lacks \"%s\"", err.msg, message);
+    assert_has(err.msg, message);
 }
 
 static void assert_cached(const struct scan *scan, const char *metric, const char *key)
@@ -158,9 +155,8 @@ TEST(mem_bandwidth_check_finds_a_wrong_element)
             double kept = *at;
             char message[96];
             *at = p == 2 ? NAN : kept + 1e-6;
-            (void)snprintf(message, sizeof(message),
-                           "1 of 128000 elements of array %c are wrong: [%zu] is ", 'a' + array,
-                           places[p]);
+            put_text(message, "1 of 128000 elements of array %c are wrong: [%zu] is ", 'a' + array,
+                     places[p]);
             assert_check_fails(&scan, message);
             *at = kept;
             assert_int_equal(scan.bench->check(&scan.ctx), 0);
@@ -173,7 +169,7 @@ TEST(mem_bandwidth_refuses)
     char message[64];
     assert_invalid(bench, (const char *const[]){"op=read", "stores=nt", NULL},
                    "op read has no non-temporal stores");
-    (void)snprintf(message, sizeof(message), "1024 threads on %u CPUs", machine.ncpus);
+    put_text(message, "1024 threads on %u CPUs", machine.ncpus);
     assert_unsupported(bench, &machine, (const char *const[]){"threads=1024", NULL}, message);
     assert_unsupported(bench, &machine, (const char *const[]){"size=20T", NULL},
                        "mem_bandwidth needs 60 TiB of memory");
@@ -290,7 +286,7 @@ static void run_loaded(const char *how, const char *inject)
     }
     assert_true(value_at(&scan, "loaded_bandwidth", "inject=%s;step=00", how) == 0);
     char key[32];
-    (void)snprintf(key, sizeof(key), "inject=%s;step=11", how);
+    put_text(key, "inject=%s;step=11", how);
     assert_cached(&scan, "loaded_latency", key);
     assert_cached(&scan, "loaded_bandwidth", key);
     double idle = value_at(&scan, "loaded_latency", "inject=%s;step=00", how);
@@ -394,10 +390,4 @@ TEST(numa_matrix_refuses)
     if (has_numa_calls() && memory_available_bytes() < UINT64_C(1) << 40)
         assert_unsupported(&bench_numa_matrix, &machine, (const char *const[]){"size=1T", NULL},
                            "numa_matrix needs 1 TiB of memory");
-}
-
-BEFORE_TESTS
-{
-    scan_machine_init(&machine);
-    return 0;
 }

@@ -39,7 +39,6 @@ static struct rank ranks[RANKS];
 
 static int reset(void **state)
 {
-    (void)state;
     fake_gpus_reset();
     machine = (struct bench_machine){.ncpus = 1, .ngpus = FAKE_GPUS};
     for (unsigned g = 0; g < FAKE_GPUS; g++)
@@ -171,7 +170,7 @@ TEST_WITHIN(ranks_of_one_process_end_their_group, reset, NULL)
     start(1, small);
     finish(1);
     assert_int_equal(ranks[0].setup, -EIO);
-    assert_non_null(strstr(ranks[0].err.msg, "rank 2, GPU 2 (0000:03:00.0): cannot join"));
+    assert_has(ranks[0].err.msg, "rank 2, GPU 2 (0000:03:00.0): cannot join");
     assert_int_equal(fake_gpus.aborted, 2); /* the ranks before the failed one */
     forget(1);
 }
@@ -187,7 +186,7 @@ TEST_WITHIN(lost_gpu_does_not_leave_half_a_group, reset, NULL)
     finish(1);
     assert_true(entered);
     assert_int_equal(ranks[0].setup, -EBUSY);
-    assert_non_null(strstr(ranks[0].err.msg, "rank 3, GPU 3 (0000:04:00.0): cannot join"));
+    assert_has(ranks[0].err.msg, "rank 3, GPU 3 (0000:04:00.0): cannot join");
     forget(1);
 }
 
@@ -198,8 +197,7 @@ TEST_WITHIN(gpu_that_cannot_be_opened_is_named_by_all, reset, NULL)
     finish(RANKS);
     for (unsigned r = 0; r < RANKS; r++) {
         assert_int_equal(ranks[r].setup, -EBUSY);
-        assert_non_null(strstr(ranks[r].err.msg,
-                               "rank 1, GPU 1 (0000:02:00.0): cannot be used: the GPU is in"));
+        assert_has(ranks[r].err.msg, "rank 1, GPU 1 (0000:02:00.0): cannot be used: the GPU is in");
         assert_int_equal(strncmp(ranks[r].err.msg, "rank 1, ", 8), 0);
     }
     forget(RANKS);
@@ -245,7 +243,7 @@ TEST_WITHIN(graphs_of_one_and_of_many_are_checked, reset, NULL)
             else
                 assert_int_equal(ranks[1].check, -EBADMSG);
             if (drops)
-                assert_non_null(strstr(ranks[1].err.msg, "on rank 0, GPU 0 (0000:01:00.0), elem"));
+                assert_has(ranks[1].err.msg, "on rank 0, GPU 0 (0000:01:00.0), elem");
             forget(2);
         }
 }
@@ -384,7 +382,7 @@ TEST_WITHIN(blocking_launches_are_refused, reset, NULL)
     start(RANKS, small);
     finish(RANKS);
     assert_int_equal(ranks[1].probe, -ENOTSUP);
-    assert_non_null(strstr(ranks[1].err.msg, "CUDA_LAUNCH_BLOCKING=1"));
+    assert_has(ranks[1].err.msg, "CUDA_LAUNCH_BLOCKING=1");
     forget(RANKS);
     assert_int_equal(setenv("CUDA_LAUNCH_BLOCKING", "0", 1), 0);
     (void)reset(NULL);

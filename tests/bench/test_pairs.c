@@ -13,7 +13,7 @@
 #include "tests/lib/patience.h"
 #include "tests/lib/unit.h"
 
-static struct bench_machine machine;
+ON_THIS_MACHINE
 
 TEST(pairs_index_counts_up_by_pairs)
 {
@@ -265,7 +265,7 @@ static bool all_pairs_met(const struct scan *scan)
 static double first_slowdown(const struct scan *scan)
 {
     char key[64];
-    (void)snprintf(key, sizeof(key), "a=%u;b=%u", machine.cpus[0].os_cpu, machine.cpus[1].os_cpu);
+    put_text(key, "a=%u;b=%u", machine.cpus[0].os_cpu, machine.cpus[1].os_cpu);
     return scan_value(scan, "pair_slowdown", key);
 }
 
@@ -286,7 +286,7 @@ TEST(core_to_core_every_pair)
     assert_int_equal(scan_count(&scan, "pair_latency"), pairs_count(machine.ncpus));
     char key[64];
     unsigned a = machine.cpus[0].os_cpu, b = machine.cpus[1].os_cpu;
-    (void)snprintf(key, sizeof(key), "a=%u;b=%u", a, b);
+    put_text(key, "a=%u;b=%u", a, b);
     double latency = scan_value(&scan, "pair_latency", key);
     double least = scan_value(&scan, "pair_latency_min", key);
     assert_true(least > 5 && least <= latency); /* ns; a cache line cannot be transferred faster */
@@ -316,10 +316,4 @@ TEST(smt_pairs_every_pair)
     run_until(&scan, &bench_smt_pairs, 0.3, all_pairs_slow_down);
     assert_int_equal(scan_count(&scan, "pair_slowdown"), pairs_count(machine.ncpus));
     assert_true(first_slowdown(&scan) > 0.3 && first_slowdown(&scan) < 4);
-}
-
-BEFORE_TESTS
-{
-    scan_machine_init(&machine);
-    return 0;
 }

@@ -124,7 +124,7 @@ TEST(pipeline_prepared_on_the_device)
     for (size_t i = 0; i < job.ctx.buffer_bytes / sizeof(*data); i++)
         data[i] += 0.001f;
     assert_int_equal(bench_pipeline.check(&job.ctx), -EBADMSG);
-    assert_non_null(strstr(job.err.msg, "raw batch["));
+    assert_has(job.err.msg, "raw batch[");
     bench_close(&bench_pipeline, &job.ctx);
 }
 
@@ -343,7 +343,7 @@ TEST(pipeline_corrupted_data_fails_the_check)
     for (size_t i = 0; i < job.ctx.buffer_bytes / sizeof(*data); i++)
         data[i] += 0.001f;
     assert_int_equal(bench_pipeline.check(&job.ctx), -EBADMSG);
-    assert_non_null(strstr(job.err.msg, "raw batch["));
+    assert_has(job.err.msg, "raw batch[");
     bench_close(&bench_pipeline, &job.ctx);
 }
 
@@ -389,8 +389,8 @@ static void assert_refused(const char *const *pairs, const char *first, const ch
     struct job job = {0};
     set_params(&job, pairs);
     assert_int_equal(bench_pipeline.validate(job.params, &job.err), -EINVAL);
-    assert_non_null(strstr(job.err.msg, first));
-    assert_non_null(strstr(job.err.msg, second));
+    assert_has(job.err.msg, first);
+    assert_has(job.err.msg, second);
 }
 
 TEST(pipeline_refuses_sizes_that_make_no_sense)

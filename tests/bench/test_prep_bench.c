@@ -60,7 +60,7 @@ TEST(prep_corrupted_data_fails_the_check)
     for (size_t i = 0; i < job.ctx.buffer_bytes / sizeof(*data); i++)
         data[i] += 0.001f;
     assert_int_equal(bench_prep.check(&job.ctx), -EBADMSG);
-    assert_non_null(strstr(job.err.msg, "raw batch["));
+    assert_has(job.err.msg, "raw batch[");
     bench_close(&bench_prep, &job.ctx);
 }
 
@@ -76,14 +76,13 @@ TEST(prep_needs_nothing)
 TEST(prep_takes_the_sizes_of_pipeline_and_no_option_of_a_device)
 {
     struct job job = {0};
-    char prep[512], pipeline[512];
     opts_set_defaults(bench_prep.opts, job.params);
-    (void)opts_format(bench_prep.opts, job.params, prep, sizeof(prep));
+    const char *prep = opts_format(bench_prep.opts, job.params);
     assert_true(opts_set_pair(bench_prep.opts, job.params, "prefetch=1", &job.err) < 0);
     assert_int_equal(opts_set_pair(bench_prep.opts, job.params, "block=2049", &job.err), 0);
     assert_int_equal(bench_prep.validate(job.params, &job.err), -EINVAL);
 
     opts_set_defaults(bench_pipeline.opts, job.params);
-    (void)opts_format(bench_pipeline.opts, job.params, pipeline, sizeof(pipeline));
+    const char *pipeline = opts_format(bench_pipeline.opts, job.params);
     assert_memory_equal(prep, pipeline, strlen(prep));
 }

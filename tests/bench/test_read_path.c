@@ -48,10 +48,9 @@ static void expect_read(const struct scan *scan, const char *key, bool may_lack)
 TEST(read_path_all_ways)
 {
     struct scan scan;
-    struct err err;
     struct place place;
     assert_int_equal(setenv("TMPDIR", fixture_dir, 1), 0);
-    assert_int_equal(place_open(&place, PLACE_TMP, &err), 0);
+    assert_int_equal(place_open(&place, PLACE_TMP, NULL), 0);
     scan_run(&scan, &bench_read_path, &machine, small, 0.5);
     bool memory = place.memory;
     expect_read(&scan, "how=read;order=seq;cache=warm", false);
@@ -66,7 +65,7 @@ TEST(read_path_all_ways)
     assert_int_equal(scan_count(&scan, "write_speed"), 2);
     assert_true(scan_value(&scan, "write_speed", "how=write") > 0);
     char key[64];
-    (void)snprintf(key, sizeof(key), "fs=%s", place.file_system);
+    put_text(key, "fs=%s", place.file_system);
     assert_true(fabs(scan_value(&scan, "data_set", key) - 8e-9 * (1 << 20)) < 1e-12);
     assert_int_equal(names_in(fixture_dir), 0);
     scan_end(&scan);
@@ -87,19 +86,16 @@ TEST(read_path_one_part)
 TEST(read_path_in_memory)
 {
     struct place place;
-    struct err err;
-    if (place_open_directory(&place, "/dev/shm", &err) || !place.memory ||
+    if (place_open_directory(&place, "/dev/shm", NULL) || !place.memory ||
         place.free_bytes < (uint64_t)256 << 20)
         skip();
     ENDED_BY(scan_end) struct scan scan;
     assert_int_equal(setenv("TMPDIR", "/dev/shm", 1), 0);
     scan_run(&scan, &bench_read_path, &machine, small, 0.3);
     assert_int_equal(setenv("TMPDIR", fixture_dir, 1), 0);
-    assert_non_null(
-        strstr(scan_reason(&scan, "read_speed", "how=read;order=seq;cache=cold"), "never cold"));
-    assert_non_null(
-        strstr(scan_reason(&scan, "read_speed", "how=pread;order=seq;cache=none"), "in memory"));
-    assert_non_null(strstr(scan_reason(&scan, "write_speed", "how=direct"), "in memory"));
+    assert_has(scan_reason(&scan, "read_speed", "how=read;order=seq;cache=cold"), "never cold");
+    assert_has(scan_reason(&scan, "read_speed", "how=pread;order=seq;cache=none"), "in memory");
+    assert_has(scan_reason(&scan, "write_speed", "how=direct"), "in memory");
     expect_read(&scan, "how=mmap;order=seq;cache=warm", false);
 }
 
@@ -110,11 +106,11 @@ TEST(read_path_refuses)
     struct scan scan;
     struct err err;
     assert_int_equal(bench_read_path.validate(&odd, &err), -EINVAL);
-    assert_non_null(strstr(err.msg, "block must be a multiple of 4096"));
+    assert_has(err.msg, "block must be a multiple of 4096");
     static const char *const tmp[] = {"where=tmp", NULL};
     assert_int_equal(setenv("TMPDIR", "/nowhere/at/all", 1), 0);
     assert_int_equal(scan_probe(&scan, &bench_read_path, &machine, tmp), -ENOTSUP);
-    assert_non_null(strstr(scan.err.msg, "/nowhere/at/all"));
+    assert_has(scan.err.msg, "/nowhere/at/all");
     assert_int_equal(setenv("TMPDIR", fixture_dir, 1), 0);
     assert_int_equal(scan_probe(&scan, &bench_read_path, &machine, none), 0);
 }
@@ -133,7 +129,7 @@ TEST(place_fits_a_quarter)
     assert_int_equal(place_fit(&place, 10, 2000, 10, 5, &bytes, &err), 0);
     assert_int_equal(bytes, 50);
     assert_int_equal(place_fit(&place, 251, 2000, 1, 1, &bytes, &err), -ENOTSUP);
-    assert_non_null(strstr(err.msg, "/d has 1000 B free"));
+    assert_has(err.msg, "/d has 1000 B free");
 }
 
 /* In a mount namespace of this process; the mounts disappear with it. */
@@ -153,8 +149,8 @@ TEST(data_on_a_full_disk)
     assert_int_equal(place_open_directory(&place, fixture_dir, &err), 0);
     assert_string_equal(place.file_system, "tmpfs");
     assert_int_equal(data_make(&data, &place, 1, 8 << 20, 1, &err), -ENOSPC);
-    assert_non_null(strstr(err.msg, "No space left"));
-    assert_non_null(strstr(err.msg, "after 2 MiB"));
+    assert_has(err.msg, "No space left");
+    assert_has(err.msg, "after 2 MiB");
     assert_int_equal(place_open_directory(&place, fixture_dir, &err), 0);
     assert_true(place.free_bytes >= (2 << 20) - 65536); /* the written data are gone */
     assert_int_equal(umount(fixture_dir), 0);
@@ -167,7 +163,7 @@ TEST(place_is_read_only)
     if (!mount_tmpfs("size=2m", MS_RDONLY))
         skip();
     assert_int_equal(place_open_directory(&place, fixture_dir, &err), -ENOTSUP);
-    assert_non_null(strstr(err.msg, "Read-only file system"));
+    assert_has(err.msg, "Read-only file system");
     assert_int_equal(umount(fixture_dir), 0);
 }
 
@@ -187,13 +183,12 @@ static struct data make(unsigned nfiles, uint64_t file_bytes)
 TEST(data_in_the_page_cache)
 {
     AUTO(data) data = make(1, FILE_BYTES);
-    struct err err;
-    assert_int_equal(data_warm(&data, &err), 0);
+    assert_int_equal(data_warm(&data, NULL), 0);
     assert_true(data_cached(&data) >= 1);
     bool memory = data.no_direct.code && strstr(data.no_direct.msg, "in memory");
     bool cold = false; /* another process may hold pages for a moment */
     for (int tries = 0; tries < PATIENCE && !cold; tries++) {
-        assert_int_equal(data_evict(&data, &err), 0);
+        assert_int_equal(data_evict(&data, NULL), 0);
         cold = data_cached(&data) <= 0;
         (void)usleep(10000);
     }
@@ -247,7 +242,6 @@ TEST(reader_reads_all_once)
 TEST(reader_sees_a_wrong_byte)
 {
     struct data data = make(1, FILE_BYTES);
-    struct err err;
     char byte;
     assert_int_equal(pread(data.files[0].fd, &byte, 1, 5 * BLOCK + 77), 1);
     byte ^= 4;
@@ -257,9 +251,9 @@ TEST(reader_sees_a_wrong_byte)
         const struct io_reader_plan plan = {
             .data = &data, .way = way, .unit_bytes = BLOCK, .nunits = BLOCKS, .every = 1};
         struct io_reader reader;
-        if (io_reader_open(&reader, &plan, &err) == -ENOTSUP)
+        if (io_reader_open(&reader, &plan, NULL) == -ENOTSUP)
             continue;
-        assert_int_equal(io_reader_verify(&reader, BLOCKS, &err), -EBADMSG);
+        assert_int_equal(io_reader_verify(&reader, BLOCKS, NULL), -EBADMSG);
         assert_int_equal(reader.wrong, 1);
         io_reader_close(&reader);
     }

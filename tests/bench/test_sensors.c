@@ -10,8 +10,7 @@ static int check_reading(void)
 {
     struct gpu_sensors sensors;
     struct gpu_reading reading;
-    struct err err = {0};
-    CHECK(gpu_sensors_open(&sensors, "beef:08:00.0", &err) == 0);
+    CHECK(gpu_sensors_open(&sensors, "beef:08:00.0", NULL) == 0);
     gpu_sensors_read(&sensors, &reading);
     CHECK(reading.at_ns > 0 && reading.clock_mhz == 1501 && reading.temperature_c == 40);
     CHECK(reading.energy_mj == 7000000000);

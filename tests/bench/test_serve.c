@@ -23,7 +23,7 @@ TEST(serve_overload_ends_and_says_so)
     assert_true(scan_value(&scan, "serve_unserved", "arrival=poisson;load=500") > 0.9);
     const char *why = scan_reason(&scan, "serve_latency", "arrival=poisson;load=500;stat=p50");
     assert_non_null(why);
-    assert_non_null(strstr(why, "at least"));
+    assert_has(why, "at least");
     /* Half of the requests arrived more than half the counted time before the end. */
     assert_true(scan_value(&scan, "serve_latency", "arrival=poisson;load=500;stat=p50") > 100);
     assert_true(isnan(scan_value(&scan, "serve_saturation", "arrival=poisson")));
@@ -35,12 +35,12 @@ static void check_point(const struct scan *scan, const char *pattern, int load)
     char key[64];
     double before_ms = 0.1; /* the model's work alone */
     for (int i = 0; i < 3; i++) {
-        (void)snprintf(key, sizeof(key), "arrival=%s;load=%d;stat=%s", pattern, load, stats[i]);
+        put_text(key, "arrival=%s;load=%d;stat=%s", pattern, load, stats[i]);
         double late_ms = scan_value(scan, "serve_latency", key);
         assert_true(late_ms >= before_ms);
         before_ms = late_ms;
     }
-    (void)snprintf(key, sizeof(key), "arrival=%s;load=%d", pattern, load);
+    put_text(key, "arrival=%s;load=%d", pattern, load);
     double unserved = scan_value(scan, "serve_unserved", key);
     assert_true(scan_value(scan, "serve_offered", key) > 0);
     assert_true(scan_value(scan, "serve_achieved", key) >= 0);
@@ -58,7 +58,7 @@ TEST(serve_sweeps_loads_of_both_patterns)
         int ends = 20 * p; /* bursts lack the first and the last load */
         for (int load = 20 + ends; load <= 100 - ends; load += 20)
             check_point(&scan, patterns[p], load);
-        (void)snprintf(key, sizeof(key), "arrival=%s", patterns[p]);
+        put_text(key, "arrival=%s", patterns[p]);
         double load = scan_value(&scan, "serve_saturation", key);
         assert_true(load >= 20 && load <= 100);
         double rate = scan_value(&scan, "serve_saturation_rate", key);
@@ -80,7 +80,7 @@ TEST(serve_percentiles_need_requests_above_them)
     assert_true(isnan(scan_value(&scan, "serve_latency", "arrival=poisson;load=100;stat=p99.9")));
     const char *why = scan_reason(&scan, "serve_latency", "arrival=poisson;load=100;stat=p99.9");
     assert_non_null(why);
-    assert_non_null(strstr(why, ": --time 20 has"));
+    assert_has(why, ": --time 20 has");
     assert_true(isnan(scan_value(&scan, "serve_service", "arrival=poisson;load=100;stat=p99.9")));
     assert_true(scan_value(&scan, "serve_latency", "arrival=poisson;load=100;stat=p99") > 0);
     assert_non_null(scan_reason(&scan, "serve_latency", "arrival=poisson;load=100;stat=p99"));
@@ -113,7 +113,7 @@ TEST(serve_saturation_beyond_the_loads_is_a_bound)
         assert_true(scan_value(&scan, "serve_saturation", "arrival=poisson") == cases[i].load);
         const char *why = scan_reason(&scan, "serve_saturation", "arrival=poisson");
         assert_non_null(why);
-        assert_non_null(strstr(why, cases[i].why));
+        assert_has(why, cases[i].why);
     }
 }
 
@@ -141,7 +141,7 @@ TEST(serve_tells_the_latest_of_each_bin)
     size_t bins = 0;
     for (int at = 0; at < 400; at += 20) {
         char key[64];
-        (void)snprintf(key, sizeof(key), "arrival=bursts;load=50;at=%d", at);
+        put_text(key, "arrival=bursts;load=50;at=%d", at);
         double ms = scan_value(&scan, "serve_worst", key);
         bins += isnan(ms) ? 0 : 1;
         worst_ms = fmax(worst_ms, ms);
@@ -157,7 +157,7 @@ TEST(serve_refuses_more_requests_than_it_keeps)
                                         NULL};
     ENDED_BY(scan_end) struct scan scan;
     assert_int_equal(scan_try(&scan, &bench_serve, &machine, pairs, 1), -E2BIG);
-    assert_non_null(strstr(scan.err.msg, "measure for less time"));
+    assert_has(scan.err.msg, "measure for less time");
 }
 
 /* mpirun may have started workers on another host, with another clock. */
@@ -169,7 +169,7 @@ TEST(serve_is_of_one_machine)
     struct peers peers = {.size = 1, .mpi = (const struct mpi_ops *)&machine};
     scan.ctx.peers = &peers;
     assert_int_equal(bench_serve.probe(&scan.ctx), -ENOTSUP);
-    assert_non_null(strstr(scan.err.msg, "one machine"));
+    assert_has(scan.err.msg, "one machine");
 }
 
 /* Rows of bins are named by whole ms: two bins of one name would collide. */

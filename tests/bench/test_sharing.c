@@ -8,7 +8,7 @@
 #include "tests/lib/patience.h"
 #include "tests/lib/unit.h"
 
-static struct bench_machine machine;
+ON_THIS_MACHINE
 static const char *const none[] = {NULL};
 
 TEST(share_counts_one_byte)
@@ -53,10 +53,4 @@ TEST(false_sharing_refuses_one_cpu)
     struct scan scan;
     static struct bench_machine lonely = {.ncpus = 1};
     assert_int_equal(scan_probe(&scan, &bench_false_sharing, &lonely, none), -ENOTSUP);
-}
-
-BEFORE_TESTS
-{
-    scan_machine_init(&machine);
-    return 0;
 }

@@ -11,7 +11,7 @@
 #include "tests/lib/patience.h"
 #include "tests/lib/unit.h"
 
-static struct bench_machine machine;
+ON_THIS_MACHINE
 static const char *const ways[SPAWN_WAYS] = {"fork", "exec", "vfork", "spawn", "thread"};
 
 static void assert_no_child(void)
@@ -45,7 +45,7 @@ TEST(spawn_of_a_small_parent)
     assert_int_equal(scan_count(&scan, "cow_time"), 0);
     for (unsigned way = 0; way < SPAWN_WAYS; way++) {
         char key[64];
-        (void)snprintf(key, sizeof(key), "how=%s;mib=0;pages=4k", ways[way]);
+        put_text(key, "how=%s;mib=0;pages=4k", ways[way]);
         assert_true(scan_value(&scan, "spawn_time", key) > 0.5);
     }
     /* A child touches at least its own stack after it returns from the call. */
@@ -98,7 +98,7 @@ TEST(spawn_without_a_program)
     struct scan scan;
     const char *before = getenv("PATH");
     char path[4096];
-    (void)snprintf(path, sizeof(path), "%s", before ? before : "");
+    put_text(path, "%s", before ? before : "");
     assert_int_equal(setenv("PATH", "/nobody", 1), 0);
     scan_run(&scan, &bench_spawn, &machine, small, 0.05);
     assert_int_equal(setenv("PATH", path, 1), 0);
@@ -117,10 +117,4 @@ TEST(spawn_refuses_writes_to_nothing)
     assert_int_equal(bench_spawn.validate(scan.params, &scan.err), -EINVAL);
     (void)scan_probe(&scan, &bench_spawn, &machine, none);
     assert_int_equal(bench_spawn.validate(scan.params, &scan.err), 0);
-}
-
-BEFORE_TESTS
-{
-    scan_machine_init(&machine);
-    return 0;
 }

@@ -16,7 +16,7 @@
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/unit.h"
 
-static struct bench_machine machine;
+ON_THIS_MACHINE
 
 TEST(walk_stream_goes_round)
 {
@@ -86,7 +86,6 @@ static double model_warm(void *arg, uint64_t bytes)
 
 static double model_cold(void *arg)
 {
-    (void)arg;
     return 100;
 }
 
@@ -235,7 +234,7 @@ TEST(turns_without_a_warm_slice_have_no_warm_access)
     for (unsigned which = 0; which < THRASH_VALUES; which++)
         assert_int_equal(thrash_why_absent(&cell, which, value) != NULL,
                          which == THRASH_REFILL || which == THRASH_ACCESS_WARM);
-    assert_non_null(strstr(thrash_why_absent(&cell, THRASH_ACCESS_WARM, value), "warm_share 0"));
+    assert_has(thrash_why_absent(&cell, THRASH_ACCESS_WARM, value), "warm_share 0");
     /* One of both is warm. */
     const struct thrash_victim victim = {.alone_most_ns = VICTIM_CHUNK_LOADS * 4};
     thrash_sum_up(&fight, &cell, &victim, value);
@@ -316,7 +315,7 @@ static double value_of(const struct scan *scan, const char *metric, const char *
                        const char *aggressor)
 {
     char key[64];
-    (void)snprintf(key, sizeof(key), "victim=%s;aggressor=%s;n=1", victim, aggressor);
+    put_text(key, "victim=%s;aggressor=%s;n=1", victim, aggressor);
     return scan_value(scan, metric, key);
 }
 
@@ -382,8 +381,8 @@ static void assert_turns(const char *victim)
     static struct bench_machine one;
     ENDED_BY(scan_end) struct scan scan;
     char param[32], key[64];
-    (void)snprintf(param, sizeof(param), "victim=%s", victim);
-    (void)snprintf(key, sizeof(key), "victim=%s;aggressor=stream;where=turns;n=1", victim);
+    put_text(param, "victim=%s", victim);
+    put_text(key, "victim=%s;aggressor=stream;where=turns;n=1", victim);
     const char *const pairs[] = {param, "aggressor=stream", NULL};
     one = machine;
     one.ncpus = 1;
@@ -441,10 +440,4 @@ TEST(cache_thrash_refuses)
     poor.ncpus = 2;
     poor.ncaches = 0;
     assert_int_equal(scan_probe(&scan, &bench_cache_thrash, &poor, l3), -ENOTSUP);
-}
-
-BEFORE_TESTS
-{
-    scan_machine_init(&machine);
-    return 0;
 }

@@ -16,7 +16,7 @@ TEST(threads_alone)
     scan_run(&scan, &bench_threads, &machine, small, 0.3);
     for (unsigned threads = 1; threads <= most; threads *= 2) {
         char key[32];
-        (void)snprintf(key, sizeof(key), "workers=1;threads=%u", threads);
+        put_text(key, "workers=1;threads=%u", threads);
         double rate = scan_value(&scan, "threads_rate", key);
         double step_us = scan_value(&scan, "threads_step", key);
         assert_true(rate > 0);
@@ -35,7 +35,7 @@ TEST(threads_finds_the_setting)
     double cliff = NAN;
     for (unsigned threads = 1; threads <= 4 * machine.ncpus; threads *= 2) {
         char key[32];
-        (void)snprintf(key, sizeof(key), "workers=1;threads=%u", threads);
+        put_text(key, "workers=1;threads=%u", threads);
         double rate = scan_value(&scan, "threads_rate", key);
         cliff = isnan(cliff) && rate < 0.5 * best ? threads : cliff;
         best = rate > best ? rate : best;

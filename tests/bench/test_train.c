@@ -126,7 +126,7 @@ static double emitted(const struct rank *ranks, const char *metric, unsigned r)
 {
     char key[DIMS_KEY_MAX];
     const struct value_log *log = ranks[0].ctx.values;
-    (void)snprintf(key, sizeof(key), "rank=%u", r);
+    put_text(key, "rank=%u", r);
     for (uint32_t i = 0; i < log->n; i++)
         if (strcmp(bench_train.metrics[log->value[i].metric].name, metric) == 0 &&
             stands_at(&bench_train, &log->value[i].dims, key))
@@ -212,7 +212,7 @@ TEST(train_alone_is_a_baseline_without_anybody_to_wait_for)
         fail_msg("%s", one.err.msg);
     assert_true(one.ctx.values->n >= 2 && one.ctx.values->value[0].value == 5); /* regions */
     for (uint32_t i = 0; i < one.ctx.values->n; i++) /* no rank waits for another */
-        assert_null(strstr(bench_train.metrics[one.ctx.values->value[i].metric].name, "wait"));
+        assert_lacks(bench_train.metrics[one.ctx.values->value[i].metric].name, "wait");
     free(one.ctx.values);
 }
 
@@ -221,7 +221,7 @@ TEST(train_needs_two_workers)
     struct rank one;
     rank_init(&one, 1, 1);
     assert_int_equal(bench_train.probe(&one.ctx), -ENOTSUP);
-    assert_non_null(strstr(one.err.msg, "two workers"));
+    assert_has(one.err.msg, "two workers");
     free(one.ctx.values);
 }
 
@@ -234,7 +234,7 @@ TEST(train_needs_a_gpu_for_each_rank)
     two.ctx.machine = &machine;
     assert_int_equal(reduce_probe(&two.ctx), -ENOTSUP);
 #ifdef CONTEND_HAVE_CUDA
-    assert_non_null(strstr(two.err.msg, "2 workers needs a GPU for each; 1 visible"));
+    assert_has(two.err.msg, "2 workers needs a GPU for each; 1 visible");
 #endif
     two.ctx.device = DEVICE_NONE;
     assert_int_equal(reduce_probe(&two.ctx), -ENOTSUP);
@@ -247,7 +247,7 @@ TEST(train_refuses_half_a_float)
     rank_init(&rank, 2, 2);
     assert_int_equal(opts_set_pair(bench_train.opts, rank.params, "gradient=6", &rank.err), 0);
     assert_int_equal(bench_train.validate(rank.params, &rank.err), -EINVAL);
-    assert_non_null(strstr(rank.err.msg, "gradient 6"));
+    assert_has(rank.err.msg, "gradient 6");
     assert_true(opts_set_pair(bench_train.opts, rank.params, "gradient=0", &rank.err) < 0);
     free(rank.ctx.values);
 }
@@ -308,7 +308,7 @@ TEST(train_of_two_machines_has_no_common_clock)
     assert_int_equal(clocks_ask(&ctx, &is_one), 0);
     assert_false(is_one);
     assert_int_equal(bench_train.probe(&ctx), -ENOTSUP);
-    assert_non_null(strstr(err.msg, "no clock in common"));
+    assert_has(err.msg, "no clock in common");
     assert_int_equal(slice_begin(&slice, &ctx, 1), 0);
     assert_true(slice.end_ns <= clock_now_ns() + 1000000000);
 }

@@ -46,7 +46,7 @@ TEST(command_refuses_options_that_contradict)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct err err = {0};
         assert_int_equal(command_check(&bad[i].options, &err), -EINVAL);
-        assert_non_null(strstr(err.msg, bad[i].said));
+        assert_has(err.msg, bad[i].said);
     }
     static const char *const right[] = {"\\w+\\s([0-9]+)", "\\\\d([0-9])",    "\\(?([0-9]+)",
                                         "[(?]([0-9])",     "[]d]([0-9]+)\\.", "[[:digit:]]([0-9])"};
@@ -63,12 +63,11 @@ TEST(command_refuses_options_that_contradict)
 
 TEST(command_has_the_unit_of_what_is_compared)
 {
-    char unit[COMMAND_UNIT_MAX];
-    assert_null(command_rate_unit(&(struct command_options){.metric = "(1)"}, unit));
-    assert_string_equal(command_rate_unit(&(struct command_options){.unit = "images/s"}, unit),
+    assert_null(command_rate_unit(&(struct command_options){.metric = "(1)"}));
+    assert_string_equal(command_rate_unit(&(struct command_options){.unit = "images/s"}),
                         "images/s");
     const struct command_options cost = {.unit = "123456789012345678901", .less_is_better = true};
-    assert_string_equal(command_rate_unit(&cost, unit), "1/123456789012345678901");
+    assert_string_equal(command_rate_unit(&cost), "1/123456789012345678901");
 }
 
 TEST(command_crosses_exec_as_it_is)
@@ -81,13 +80,12 @@ TEST(command_crosses_exec_as_it_is)
         .env = {.n = 2, .text = {"A=1", "B=x y=z"}},
         .argv = argv};
     struct user_command got;
-    struct err err = {0};
     char **words = command_words(&said, 2);
     assert_non_null(words);
     int n = 0;
     while (words[2 + n])
         n++;
-    assert_int_equal(command_read(n, words + 2, &got, &err), 0);
+    assert_int_equal(command_read(n, words + 2, &got, NULL), 0);
     assert_string_equal(got.options.metric, said.options.metric);
     assert_true(got.options.duration_s == 0.1 && got.options.grace_s == 2.5);
     assert_string_equal(got.options.unit, "x y");
@@ -107,9 +105,8 @@ TEST(command_needs_words_behind_the_dashes)
 {
     char *none[] = {"--output=x", "--", NULL}, *no_dashes[] = {"true", NULL};
     struct user_command got;
-    struct err err = {0};
-    assert_int_equal(command_read(2, none, &got, &err), -EINVAL);
-    assert_int_equal(command_read(1, no_dashes, &got, &err), -EINVAL);
+    assert_int_equal(command_read(2, none, &got, NULL), -EINVAL);
+    assert_int_equal(command_read(1, no_dashes, &got, NULL), -EINVAL);
 }
 
 TEST(command_splits_as_a_shell_and_expands_nothing)
@@ -127,8 +124,7 @@ TEST(command_splits_as_a_shell_and_expands_nothing)
         {"$HOME `id` *", {"$HOME", "`id`", "*"}},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct err err = {0};
-        char **words = command_split(cases[i].text, &err);
+        char **words = command_split(cases[i].text, NULL);
         assert_non_null(words);
         size_t n = 0;
         for (; words[n] && cases[i].words[n]; n++)

@@ -68,23 +68,23 @@ static double *entry_of(const struct product *p, size_t row, size_t col)
     return (double *)p->c + matmul_c_at(&p->shape, row, col);
 }
 
-static int judge(const struct product *p, char *msg, size_t size)
+static int judge(const struct product *p, struct err *err)
 {
     struct freivalds sums = product_sums(p);
-    return freivalds_judge(&sums, p->type, &p->shape, msg, size);
+    return freivalds_judge(&sums, p->type, &p->shape, err);
 }
 
 TEST(freivalds_passes_good_products)
 {
     for (int type = 0; type < MATMUL_TYPES; type++) {
-        char msg[240] = "";
+        struct err err = {0};
         struct product p = make((enum matmul_type)type);
         struct freivalds sums = product_sums(&p);
         print_message("%s: worst %.3g, usual %.3g, limit %.3g\n", matmul_type_name(p.type),
                       sums.worst, sqrt(sums.squares / (double)sums.count),
                       freivalds_limit(p.type, &p.shape));
-        if (freivalds_judge(&sums, p.type, &p.shape, msg, sizeof(msg)))
-            fail_msg("%s", msg);
+        if (freivalds_judge(&sums, p.type, &p.shape, &err))
+            fail_msg("%s", err.msg);
         assert_int_equal(sums.count, M * freivalds_groups(N) * FREIVALDS_VECTORS);
         drop(&p);
     }
@@ -99,15 +99,16 @@ TEST(freivalds_finds_one_wrong_entry)
         struct product p = make((enum matmul_type)type);
         for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
             double *entry = entry_of(&p, places[i][0], places[i][1]), right = *entry;
-            char msg[240] = "", place[96];
-            (void)snprintf(place, sizeof(place), "row %zu of C, columns %zu to", places[i][0],
-                           places[i][1] / FREIVALDS_GROUP * FREIVALDS_GROUP);
+            struct err err = {0};
+            char place[96];
+            put_text(place, "row %zu of C, columns %zu to", places[i][0],
+                     places[i][1] / FREIVALDS_GROUP * FREIVALDS_GROUP);
             *entry = right + 2 * sqrt(K);
-            assert_int_equal(judge(&p, msg, sizeof(msg)), -EBADMSG);
-            assert_non_null(strstr(msg, place));
+            assert_int_equal(judge(&p, &err), -EBADMSG);
+            assert_has(err.msg, place);
             *entry = NAN;
-            assert_int_equal(judge(&p, msg, sizeof(msg)), -EBADMSG);
-            assert_non_null(strstr(msg, place));
+            assert_int_equal(judge(&p, &err), -EBADMSG);
+            assert_has(err.msg, place);
             *entry = right;
         }
         drop(&p);
@@ -119,14 +120,14 @@ TEST(freivalds_finds_a_wrong_tile)
 {
     for (int type = 0; type < MATMUL_TYPES; type++)
         for (int kind = 0; kind < 3; kind++) {
-            char msg[240] = "";
+            struct err err = {0};
             struct product p = make((enum matmul_type)type);
             for (size_t j = 0; j < TILE; j++)
                 for (size_t i = 0; i < TILE; i++) {
                     double *entry = entry_of(&p, i, N - TILE + j);
                     *entry = kind == 0 ? *entry_of(&p, i, j) : kind == 1 ? 0 : *entry / 2;
                 }
-            assert_int_equal(judge(&p, msg, sizeof(msg)), -EBADMSG);
+            assert_int_equal(judge(&p, &err), -EBADMSG);
             drop(&p);
         }
 }
@@ -135,11 +136,11 @@ TEST(freivalds_finds_a_wrong_tile)
 TEST(freivalds_finds_a_product_that_is_wrong_as_a_whole)
 {
     for (int type = 0; type < MATMUL_TYPES; type++) {
-        char msg[240] = "";
+        struct err err = {0};
         struct product p = make((enum matmul_type)type), other = make((enum matmul_type)type);
         for (size_t i = 0; i < (size_t)M * N; i++)
             ((double *)p.c)[i] = ((const double *)other.c)[(i * 7919 + 1) % ((size_t)M * N)];
-        assert_int_equal(judge(&p, msg, sizeof(msg)), -EBADMSG);
+        assert_int_equal(judge(&p, &err), -EBADMSG);
         drop(&other);
         drop(&p);
     }
@@ -153,9 +154,9 @@ TEST(freivalds_tells_layouts_apart)
         for (int layout = 0; layout < MATMUL_LAYOUTS; layout++) {
             struct product p = make_as(types[i], (enum matmul_layout)layout);
             for (int as = 0; as < MATMUL_LAYOUTS; as++) {
-                char msg[240] = "";
+                struct err err = {0};
                 p.shape.layout = (enum matmul_layout)as;
-                assert_int_equal(judge(&p, msg, sizeof(msg)), as == layout ? 0 : -EBADMSG);
+                assert_int_equal(judge(&p, &err), as == layout ? 0 : -EBADMSG);
             }
             drop(&p);
         }
@@ -165,16 +166,16 @@ TEST(freivalds_tells_layouts_apart)
  * written. */
 TEST(freivalds_is_exact_for_int8)
 {
-    char msg[240] = "";
+    struct err err = {0};
     struct product p = make(MATMUL_INT8);
     struct freivalds sums = product_sums(&p);
     double *entry = entry_of(&p, 200, 100), right = *entry;
     assert_true(sums.worst == 0);
     *entry = right + 1;
-    assert_int_equal(judge(&p, msg, sizeof(msg)), -EBADMSG);
-    assert_non_null(strstr(msg, "int8, m 257, n 271, k 304, tn: row 200 of C, columns 64 to 127"));
+    assert_int_equal(judge(&p, &err), -EBADMSG);
+    assert_has(err.msg, "int8, m 257, n 271, k 304, tn: row 200 of C, columns 64 to 127");
     *entry = (double)(int32_t)0x80808080;
-    assert_int_equal(judge(&p, msg, sizeof(msg)), -EBADMSG);
+    assert_int_equal(judge(&p, &err), -EBADMSG);
     drop(&p);
     /* The sum of the largest products stays above the poison, and its check is exact. */
     double most = matmul_stored(MATMUL_INT8, 3.4642), sum = most * most * MATMUL_K_MAX;
@@ -187,13 +188,13 @@ TEST(freivalds_passes_short_sums)
 {
     const struct matmul_shape shape = {M, N, 1, MATMUL_TN};
     struct freivalds sums = {0};
-    char msg[240] = "";
+    struct err err = {0};
     freivalds_add(&sums, 1e-6, 1e-3, (size_t)1 << 20, 0, 0);
-    assert_int_equal(freivalds_judge(&sums, MATMUL_BF16, &shape, msg, sizeof(msg)), 0);
+    assert_int_equal(freivalds_judge(&sums, MATMUL_BF16, &shape, &err), 0);
     const struct matmul_shape longer = {M, N, 64, MATMUL_TN};
-    assert_int_equal(freivalds_judge(&sums, MATMUL_BF16, &longer, msg, sizeof(msg)), -EBADMSG);
+    assert_int_equal(freivalds_judge(&sums, MATMUL_BF16, &longer, &err), -EBADMSG);
     sums.worst = 2 * freivalds_limit(MATMUL_BF16, &shape);
-    assert_int_equal(freivalds_judge(&sums, MATMUL_BF16, &shape, msg, sizeof(msg)), -EBADMSG);
+    assert_int_equal(freivalds_judge(&sums, MATMUL_BF16, &shape, &err), -EBADMSG);
 }
 
 /* Signs are +1 and -1 equally often, and no two vectors are equal. */

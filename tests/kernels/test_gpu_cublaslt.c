@@ -19,9 +19,10 @@ static char folder[] = "/tmp/contend-test-XXXXXX", self[4096];
 /* In the child: prints the library before and after the first two handles. */
 static int show(void)
 {
-    char msg[240] = "", version[32];
+    struct err err = {0};
+    char version[32];
     void *handle = NULL;
-    if (gpu_matmul_load(msg, sizeof(msg)))
+    if (gpu_matmul_load(&err))
         return printf("none\n") < 0;
     (void)printf("%s", gpu_matmul_library(version, sizeof(version)));
     for (int i = 0; i < 2; i++) {
@@ -34,10 +35,10 @@ static int show(void)
 static void build(int major, int status)
 {
     char command[512];
-    (void)snprintf(command, sizeof(command),
-                   "cc -shared -fPIC -DVERSION=%d -DSTATUS=%d -o %s/libcublasLt.so.%d "
-                   "tests/lib/fake_cublaslt.c",
-                   major * 10000 + 203, status, folder, major);
+    put_text(command,
+             "cc -shared -fPIC -DVERSION=%d -DSTATUS=%d -o %s/libcublasLt.so.%d "
+             "tests/lib/fake_cublaslt.c",
+             major * 10000 + 203, status, folder, major);
     int rc = system(command);
     if (rc == 127 << 8)
         skip();
@@ -62,17 +63,16 @@ static void expect(int status_of_own, int status_of_other, int status, int versi
     char command[8192], line[200] = "", said[200];
     build(own(), status_of_own);
     build(other(), status_of_other);
-    (void)snprintf(command, sizeof(command),
-                   "env -u CONTEND_CUBLASLT -u CUDA_HOME -u CUDA_PATH LD_LIBRARY_PATH='%s' "
-                   "CONTEND_TEST_SHOWS=1 '%s' test_gpu_cublaslt",
-                   folder, self);
+    put_text(command,
+             "env -u CONTEND_CUBLASLT -u CUDA_HOME -u CUDA_PATH LD_LIBRARY_PATH='%s' "
+             "CONTEND_TEST_SHOWS=1 '%s' test_gpu_cublaslt",
+             folder, self);
     FILE *child = popen(command, "r");
     assert_non_null(child);
     assert_non_null(fgets(line, sizeof(line), child));
     assert_int_equal(pclose(child), 0);
     line[strcspn(line, "\n")] = '\0';
-    (void)snprintf(said, sizeof(said), "%d.2.3 %d %d.2.3 %d %d.2.3", own(), status, version, status,
-                   version);
+    put_text(said, "%d.2.3 %d %d.2.3 %d %d.2.3", own(), status, version, status, version);
     assert_string_equal(line, said);
 }
 
@@ -93,10 +93,9 @@ TEST(cublaslt_without_memory_is_not_replaced)
 
 static int remove_folder(void **state)
 {
-    (void)state;
     for (int major = 11; major <= own() || major <= 13; major++) {
         char path[64];
-        (void)snprintf(path, sizeof(path), "%s/libcublasLt.so.%d", folder, major);
+        put_text(path, "%s/libcublasLt.so.%d", folder, major);
         (void)unlink(path);
     }
     return rmdir(folder);

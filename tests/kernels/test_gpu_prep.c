@@ -111,18 +111,17 @@ TEST(gpu_prep_agrees_with_the_reference)
                                                .host = &host};
         struct gpu_step *gpu;
         struct gpu_step_took took = {0};
-        char msg[200];
+        struct err err = {0};
         prep_gpu_sizes(&prep, bytes);
         for (int a = 0; a < PREP_GPU_ARRAYS; a++)
             array[a] = allocate(bytes[a]);
         const struct prep_gpu_arrays arrays = {array[0], array[1], array[2],
                                                array[3], array[4], array[5]};
         fill(host, &shapes[i]);
-        if (gpu_step_open(&config, &gpu, msg, sizeof(msg)) ||
-            gpu_step_poison(gpu, msg, sizeof(msg)) || gpu_step_submit(gpu, 0, msg, sizeof(msg)) ||
-            gpu_step_wait(gpu, 0, &took, msg, sizeof(msg)) ||
-            gpu_step_read_prep(gpu, &arrays, msg, sizeof(msg)))
-            fail_msg("%s", msg);
+        if (gpu_step_open(&config, &gpu, &err) || gpu_step_poison(gpu, &err) ||
+            gpu_step_submit(gpu, 0, &err) || gpu_step_wait(gpu, 0, &took, &err) ||
+            gpu_step_read_prep(gpu, &arrays, &err))
+            fail_msg("%s", err.msg);
         assert_prepared(&shapes[i], host, &arrays);
         assert_passes(&shapes[i], arrays.smoothed, gpu_step_result(gpu, 0));
         assert_true(took.prep_ns > 0 && took.work_ns > 0 && took.copy_ns > 0);
@@ -141,10 +140,10 @@ TEST(gpu_prep_peak_is_that_of_a_gpu)
     const struct gpu_step_config config = {
         .rows = 8, .cols = 8, .slots = 1, .work = 1, .pinned = true, .host = &host};
     struct gpu_step *gpu;
-    char msg[200];
+    struct err err = {0};
     double flops, bytes;
-    if (gpu_step_open(&config, &gpu, msg, sizeof(msg)))
-        fail_msg("%s", msg);
+    if (gpu_step_open(&config, &gpu, &err))
+        fail_msg("%s", err.msg);
     gpu_step_peak(gpu, &flops, &bytes);
     (void)printf("peak: %.3g FLOP/s, %.3g B/s\n", flops, bytes);
     assert_true(flops == 0 || (flops > 1e12 && flops < 1e15));
@@ -155,9 +154,9 @@ TEST(gpu_prep_peak_is_that_of_a_gpu)
 
 BEFORE_TESTS
 {
-    char why[200] = "";
-    if (gpu_count(why, sizeof(why)) > 0)
+    struct err why = {0};
+    if (gpu_count(&why) > 0)
         return 0;
-    (void)printf("SKIP: needs a GPU: %s\n", why);
+    (void)printf("SKIP: needs a GPU: %s\n", why.msg);
     return UNIT_SKIPPED;
 }

@@ -17,13 +17,13 @@ struct job {
     double *scratch;
     float *result;
     float *host[SLOTS];
-    char msg[200];
+    struct err err;
 };
 
 static void assert_good(const struct job *job, int rc)
 {
     if (rc)
-        fail_msg("%s", job->msg);
+        fail_msg("%s", job->err.msg);
 }
 
 static void job_open(struct job *job, const struct gpu_step_config *config)
@@ -39,7 +39,7 @@ static void job_open(struct job *job, const struct gpu_step_config *config)
     for (unsigned s = 0; s < config->slots; s++)
         assert_non_null(job->host[s] = aligned_alloc(PAGE, bytes));
     job->config.host = job->host;
-    assert_good(job, gpu_step_open(&job->config, &job->gpu, job->msg, sizeof(job->msg)));
+    assert_good(job, gpu_step_open(&job->config, &job->gpu, &job->err));
 }
 
 static void job_close(struct job *job)
@@ -68,8 +68,8 @@ static void fill(struct job *job, unsigned slot, size_t batch)
 static uint64_t submit_and_wait(struct job *job, unsigned slot)
 {
     struct gpu_step_took took = {0};
-    assert_good(job, gpu_step_submit(job->gpu, slot, job->msg, sizeof(job->msg)));
-    assert_good(job, gpu_step_wait(job->gpu, slot, &took, job->msg, sizeof(job->msg)));
+    assert_good(job, gpu_step_submit(job->gpu, slot, &job->err));
+    assert_good(job, gpu_step_wait(job->gpu, slot, &took, &job->err));
     assert_true(took.copy_ns > 0);
     return took.work_ns;
 }
@@ -89,8 +89,7 @@ static void assert_row(const struct job *job, unsigned slot, size_t row, const f
 
 static void assert_whole_result(struct job *job, unsigned slot)
 {
-    assert_good(
-        job, gpu_step_read(job->gpu, 0, job->config.rows, job->result, job->msg, sizeof(job->msg)));
+    assert_good(job, gpu_step_read(job->gpu, 0, job->config.rows, job->result, &job->err));
     for (size_t r = 0; r < job->config.rows; r++)
         assert_row(job, slot, r, job->result + r * job->config.cols);
     assert_row(job, slot, 0, gpu_step_result(job->gpu, slot));
@@ -110,7 +109,7 @@ TEST(gpu_step_shapes_agree_with_reference)
         struct job job;
         job_open(&job, &configs[i]);
         fill(&job, 0, i);
-        assert_good(&job, gpu_step_poison(job.gpu, job.msg, sizeof(job.msg)));
+        assert_good(&job, gpu_step_poison(job.gpu, &job.err));
         assert_true(submit_and_wait(&job, 0) > 0);
         assert_whole_result(&job, 0);
         job_close(&job);
@@ -128,11 +127,11 @@ TEST(gpu_step_slots_in_flight_keep_their_results)
     for (size_t round = 0; round < 3; round++) {
         for (unsigned s = 0; s < deep.slots; s++) {
             fill(&job, s, 10 * round + s);
-            assert_good(&job, gpu_step_submit(job.gpu, s, job.msg, sizeof(job.msg)));
+            assert_good(&job, gpu_step_submit(job.gpu, s, &job.err));
         }
         for (unsigned s = 0; s < deep.slots; s++) {
             struct gpu_step_took took = {0};
-            assert_good(&job, gpu_step_wait(job.gpu, s, &took, job.msg, sizeof(job.msg)));
+            assert_good(&job, gpu_step_wait(job.gpu, s, &took, &job.err));
             assert_row(&job, s, 0, gpu_step_result(job.gpu, s));
         }
         assert_whole_result(&job, deep.slots - 1);
@@ -146,8 +145,8 @@ TEST(gpu_step_poison_reaches_the_result)
     job_open(&job, &deep);
     fill(&job, 0, 1);
     (void)submit_and_wait(&job, 0);
-    assert_good(&job, gpu_step_poison(job.gpu, job.msg, sizeof(job.msg)));
-    assert_good(&job, gpu_step_read(job.gpu, 0, deep.rows, job.result, job.msg, sizeof(job.msg)));
+    assert_good(&job, gpu_step_poison(job.gpu, &job.err));
+    assert_good(&job, gpu_step_read(job.gpu, 0, deep.rows, job.result, &job.err));
     for (size_t i = 0; i < deep.rows * deep.cols; i++)
         assert_true(isnan(job.result[i]));
     assert_true(isnan(gpu_step_result(job.gpu, 0)[0]));
@@ -183,22 +182,22 @@ TEST(gpu_step_unknown_address_is_no_device)
 {
     struct gpu_step *gpu;
     struct gpu_step_config config = deep;
-    char msg[200] = "";
+    struct err err = {0};
     config.pci_bdf = "ffff:ff:1f.0";
     config.host = (float *[SLOTS]){NULL};
-    assert_int_equal(gpu_step_open(&config, &gpu, msg, sizeof(msg)), -ENODEV);
+    assert_int_equal(gpu_step_open(&config, &gpu, &err), -ENODEV);
     assert_null(gpu);
-    assert_non_null(strstr(msg, "ffff:ff:1f.0"));
+    assert_has(err.msg, "ffff:ff:1f.0");
 }
 
 TEST(gpu_step_too_large_a_batch_is_no_memory)
 {
     struct gpu_step *gpu;
     struct gpu_step_config config = deep;
-    char msg[200] = "";
+    struct err err = {0};
     config.rows = (size_t)1 << 36;
     config.host = (float *[SLOTS]){NULL};
-    assert_int_equal(gpu_step_open(&config, &gpu, msg, sizeof(msg)), -ENOMEM);
+    assert_int_equal(gpu_step_open(&config, &gpu, &err), -ENOMEM);
     assert_null(gpu);
     /* and the GPU still works */
     struct job job;
@@ -211,9 +210,9 @@ TEST(gpu_step_too_large_a_batch_is_no_memory)
 
 BEFORE_TESTS
 {
-    char why[200] = "";
-    if (gpu_count(why, sizeof(why)) > 0)
+    struct err why = {0};
+    if (gpu_count(&why) > 0)
         return 0;
-    (void)printf("SKIP: needs a GPU: %s\n", why);
+    (void)printf("SKIP: needs a GPU: %s\n", why.msg);
     return UNIT_SKIPPED;
 }

@@ -16,7 +16,7 @@
 /* Two groups of columns, the second incomplete; aligned for fp8; all sizes differ. */
 enum { M = 32, N = 80, K = 64 };
 
-static char msg[240];
+static struct err err;
 
 static int open_as(enum matmul_type type, struct matmul_shape shape, struct gpu_matmul **gpu)
 {
@@ -24,14 +24,14 @@ static int open_as(enum matmul_type type, struct matmul_shape shape, struct gpu_
         .pci_bdf = "0000:01:00.0", .type = type, .shape = shape, .seed = 5};
     fake_gpus_reset();
     fake_matmul.wrong = FAKE_MATMUL_RIGHT;
-    return gpu_matmul_open(&config, gpu, msg, sizeof(msg));
+    return gpu_matmul_open(&config, gpu, &err);
 }
 
 static struct gpu_matmul *must_open(enum matmul_type type, struct matmul_shape shape)
 {
     struct gpu_matmul *gpu;
     if (open_as(type, shape, &gpu))
-        fail_msg("%s", msg);
+        fail_msg("%s", err.msg);
     return gpu;
 }
 
@@ -40,10 +40,10 @@ static int multiply(struct gpu_matmul *gpu, enum fake_matmul_wrong wrong)
 {
     double seconds;
     fake_matmul.wrong = wrong;
-    assert_int_equal(gpu_matmul_poison(gpu, msg, sizeof(msg)), 0);
-    assert_int_equal(gpu_matmul_queue(gpu, 0, 1, msg, sizeof(msg)), 0);
-    assert_int_equal(gpu_matmul_wait(gpu, 0, &seconds, msg, sizeof(msg)), 0);
-    return gpu_matmul_check(gpu, msg, sizeof(msg));
+    assert_int_equal(gpu_matmul_poison(gpu, &err), 0);
+    assert_int_equal(gpu_matmul_queue(gpu, 0, 1, &err), 0);
+    assert_int_equal(gpu_matmul_wait(gpu, 0, &seconds, &err), 0);
+    return gpu_matmul_check(gpu, &err);
 }
 
 static bool has(enum matmul_type type, int layout)
@@ -79,7 +79,7 @@ TEST(layouts_wrong_products_are_found)
                 if (rc != (wrong == FAKE_MATMUL_RIGHT ? 0 : -EBADMSG))
                     fail_msg("%s, %s, wrong in way %d: %d %s",
                              matmul_type_name((enum matmul_type)type),
-                             matmul_layout_name(shape.layout), wrong, rc, msg);
+                             matmul_layout_name(shape.layout), wrong, rc, err.msg);
                 if (wrong == FAKE_MATMUL_RIGHT)
                     assert_entries(gpu, (enum matmul_type)type, &shape);
             }
@@ -155,7 +155,7 @@ TEST(layouts_that_a_type_lacks_are_not_supported)
         struct gpu_matmul *gpu;
         assert_int_equal(open_as(cases[i].type, cases[i].shape, &gpu), -ENOTSUP);
         assert_null(gpu);
-        assert_string_equal(msg, cases[i].why);
+        assert_string_equal(err.msg, cases[i].why);
     }
     assert_int_equal(fake_matmul.open, 0);
 }
@@ -179,8 +179,8 @@ TEST(layouts_odd_shapes_are_multiplied)
 
 BEFORE_TESTS
 {
-    if (!gpu_matmul_load(msg, sizeof(msg)))
+    if (!gpu_matmul_load(&err))
         return 0;
-    (void)printf("%s\n", msg);
+    (void)printf("%s\n", err.msg);
     return 1;
 }

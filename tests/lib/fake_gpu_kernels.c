@@ -63,17 +63,16 @@ unsigned fake_gpu_calls(const char *call, unsigned gpu)
     return *counter(call, gpu);
 }
 
-static int answer(const char *call, unsigned gpu, char *msg, size_t size)
+static int answer(const char *call, unsigned gpu, struct err *err)
 {
     unsigned count = (*counter(call, gpu))++;
     if (!trouble.call || strcmp(call, trouble.call) != 0 || gpu != trouble.gpu ||
         count < trouble.from)
         return 0;
-    (void)snprintf(msg, size, "it broke");
-    return trouble.rc;
+    return err_set(err, trouble.rc, "it broke");
 }
 
-#define ANSWER(gpu) answer(__func__, gpu, msg, size)
+#define ANSWER(gpu) answer(__func__, gpu, err)
 
 static unsigned number(const char *pci_bdf)
 {
@@ -105,7 +104,7 @@ static void *new_handle(int rc, const char *pci_bdf, size_t bytes)
 }
 
 #define OPEN(kind, pci, ...)                                                                       \
-    int kind##_open(__VA_ARGS__, struct kind **gpu, char *msg, size_t size)                        \
+    int kind##_open(__VA_ARGS__, struct kind **gpu, struct err *err)                               \
     {                                                                                              \
         int rc = ANSWER(number(pci));                                                              \
         *gpu = new_handle(rc, pci, sizeof(**gpu));                                                 \
@@ -118,7 +117,7 @@ OPEN(gpu_stream, config->pci_bdf, const struct gpu_stream_config *config)
 
 /* A call that only answers. */
 #define CALL(name, gpu, ...)                                                                       \
-    int name(__VA_ARGS__, char *msg, size_t size)                                                  \
+    int name(__VA_ARGS__, struct err *err)                                                         \
     {                                                                                              \
         return ANSWER(gpu);                                                                        \
     }
@@ -137,12 +136,12 @@ CALL(gpu_matmul_check, gpu->gpu, struct gpu_matmul *gpu)
 
 /* A call that says every other time that work is done, and one that waits for it. */
 #define WORK(kind)                                                                                 \
-    int kind##_done(struct kind *gpu, unsigned slot, bool *done, char *msg, size_t size)           \
+    int kind##_done(struct kind *gpu, unsigned slot, bool *done, struct err *err)                  \
     {                                                                                              \
         *done = *counter(__func__, gpu->gpu) % 2;                                                  \
         return ANSWER(gpu->gpu);                                                                   \
     }                                                                                              \
-    int kind##_wait(struct kind *gpu, unsigned slot, double *seconds, char *msg, size_t size)      \
+    int kind##_wait(struct kind *gpu, unsigned slot, double *seconds, struct err *err)             \
     {                                                                                              \
         *seconds = 0.01;                                                                           \
         return ANSWER(gpu->gpu);                                                                   \
@@ -150,27 +149,25 @@ CALL(gpu_matmul_check, gpu->gpu, struct gpu_matmul *gpu)
 WORK(gpu_stream)
 WORK(gpu_matmul)
 
-int gpu_count(char *msg, size_t size)
+int gpu_count(struct err *err)
 {
     return GPUS;
 }
 
-int gpu_launch_kernels(struct gpu_launch *gpu, unsigned count, char *msg, size_t size)
+int gpu_launch_kernels(struct gpu_launch *gpu, unsigned count, struct err *err)
 {
     gpu->launched += count;
     return ANSWER(gpu->gpu);
 }
 
-int gpu_launch_graphs(struct gpu_launch *gpu, enum gpu_graph graph, unsigned count, char *msg,
-                      size_t size)
+int gpu_launch_graphs(struct gpu_launch *gpu, enum gpu_graph graph, unsigned count, struct err *err)
 {
     gpu->launched += graph == GPU_GRAPH_ONE ? count : count * GPU_GRAPH_KERNELS;
     return ANSWER(gpu->gpu);
 }
 
 /* This trouble is no failed call: a kernel did not run. */
-int gpu_launch_count(struct gpu_launch *gpu, uint64_t *ran, uint64_t *launched, char *msg,
-                     size_t size)
+int gpu_launch_count(struct gpu_launch *gpu, uint64_t *ran, uint64_t *launched, struct err *err)
 {
     *launched = gpu->launched;
     *ran = gpu->launched - (ANSWER(gpu->gpu) != 0);
@@ -178,7 +175,7 @@ int gpu_launch_count(struct gpu_launch *gpu, uint64_t *ran, uint64_t *launched, 
 }
 
 /* GPU N runs at 1 / (N + 1) of its clock. */
-int gpu_canary_run(struct gpu_canary *gpu, double *seconds, double *cycles, char *msg, size_t size)
+int gpu_canary_run(struct gpu_canary *gpu, double *seconds, double *cycles, struct err *err)
 {
     *seconds = 0.0005 * (gpu->gpu + 1);
     *cycles = 1e6;
@@ -186,14 +183,14 @@ int gpu_canary_run(struct gpu_canary *gpu, double *seconds, double *cycles, char
 }
 
 /* This trouble is no failed call: a thread computed wrongly. */
-int gpu_canary_check(struct gpu_canary *gpu, unsigned *wrong, char *msg, size_t size)
+int gpu_canary_check(struct gpu_canary *gpu, unsigned *wrong, struct err *err)
 {
     *wrong = ANSWER(gpu->gpu) != 0;
     return 0;
 }
 
-int gpu_stream_memory(const char *pci_bdf, uint64_t *free_bytes, uint64_t *l2_bytes, char *msg,
-                      size_t size)
+int gpu_stream_memory(const char *pci_bdf, uint64_t *free_bytes, uint64_t *l2_bytes,
+                      struct err *err)
 {
     *free_bytes = UINT64_C(64) << 30;
     *l2_bytes = UINT64_C(48) << 20;
@@ -217,8 +214,8 @@ unsigned gpu_stream_op_bytes(enum gpu_stream_op op)
 }
 
 /* This trouble is no failed call: two elements are wrong. */
-int gpu_stream_check(struct gpu_stream *gpu, enum gpu_stream_op op, uint64_t *wrong, char *msg,
-                     size_t size)
+int gpu_stream_check(struct gpu_stream *gpu, enum gpu_stream_op op, uint64_t *wrong,
+                     struct err *err)
 {
     *wrong = ANSWER(gpu->gpu) ? 2 : 0;
     return 0;
@@ -231,7 +228,7 @@ uint64_t gpu_memory_bytes(const struct gpu_memory *gpu)
 
 /* This trouble is no failed call: a bit is wrong. */
 int gpu_memory_wait(struct gpu_memory *gpu, double *seconds, struct gpu_memory_wrong *wrong,
-                    char *msg, size_t size)
+                    struct err *err)
 {
     *seconds = 0.1;
     *wrong = (struct gpu_memory_wrong){0};
@@ -241,7 +238,7 @@ int gpu_memory_wait(struct gpu_memory *gpu, double *seconds, struct gpu_memory_w
     return 0;
 }
 
-int gpu_matmul_load(char *msg, size_t size)
+int gpu_matmul_load(struct err *err)
 {
     return ANSWER(0);
 }
@@ -252,13 +249,13 @@ char *gpu_matmul_library(char *buf, size_t size)
     return buf;
 }
 
-int gpu_matmul_device(const char *pci_bdf, struct gpu_matmul_device *device, char *msg, size_t size)
+int gpu_matmul_device(const char *pci_bdf, struct gpu_matmul_device *device, struct err *err)
 {
     *device = (struct gpu_matmul_device){.name = "Fake GPU", .cc = 90};
     return ANSWER(number(pci_bdf));
 }
 
-int gpu_matmul_free_bytes(const char *pci_bdf, uint64_t *bytes, char *msg, size_t size)
+int gpu_matmul_free_bytes(const char *pci_bdf, uint64_t *bytes, struct err *err)
 {
     *bytes = UINT64_C(64) << 30;
     return ANSWER(number(pci_bdf));
@@ -274,10 +271,10 @@ uint64_t gpu_matmul_bytes(enum matmul_type type, const struct matmul_shape *shap
     return (uint64_t)shape->m * shape->n * 24;
 }
 
-int gpu_matmul_open(const struct gpu_matmul_config *config, struct gpu_matmul **gpu, char *msg,
-                    size_t size)
+int gpu_matmul_open(const struct gpu_matmul_config *config, struct gpu_matmul **gpu,
+                    struct err *err)
 {
-    int rc = matmul_takes(config->type, &config->shape, msg, size);
+    int rc = matmul_takes(config->type, &config->shape, err);
     if (!rc)
         rc = ANSWER(number(config->pci_bdf));
     *gpu = new_handle(rc, config->pci_bdf, sizeof(**gpu));
@@ -308,7 +305,7 @@ struct gpu_copy {
 };
 
 int gpu_copy_open(const char *const *pci_bdf, unsigned ngpus, size_t bytes, struct gpu_copy **copy,
-                  unsigned *failed, char *msg, size_t size)
+                  unsigned *failed, struct err *err)
 {
     int rc = 0;
     *failed = ngpus;
@@ -352,7 +349,7 @@ bool gpu_copy_is_direct(const struct gpu_copy *copy, unsigned a, unsigned b)
     return copy->open[a] && copy->open[b];
 }
 
-int gpu_copy_pin(void *base, size_t bytes, char *msg, size_t size)
+int gpu_copy_pin(void *base, size_t bytes, struct err *err)
 {
     for (size_t at = 0; at < bytes; at += 4096)
         ((volatile char *)base)[at] = 0;
@@ -363,7 +360,7 @@ void gpu_copy_unpin(void *base)
 {
 }
 
-int gpu_copy_alloc_combined(size_t bytes, void **base, char *msg, size_t size)
+int gpu_copy_alloc_combined(size_t bytes, void **base, struct err *err)
 {
     *base = malloc(bytes);
     return ANSWER(0);
@@ -375,27 +372,27 @@ void gpu_copy_free_combined(void *base)
 }
 
 int gpu_copy_fill(struct gpu_copy *copy, unsigned gpu, void *base, size_t bytes, uint64_t salt,
-                  char *msg, size_t size)
+                  struct err *err)
 {
     copy->at = gpu;
     return ANSWER(gpu);
 }
 
-int gpu_copy_poison(struct gpu_copy *copy, const struct gpu_copy_flow *flow, char *msg, size_t size)
+int gpu_copy_poison(struct gpu_copy *copy, const struct gpu_copy_flow *flow, struct err *err)
 {
     copy->at = flow->gpu;
     return ANSWER(flow->gpu);
 }
 
 int gpu_copy_check(struct gpu_copy *copy, const struct gpu_copy_flow *flow, uint64_t salt,
-                   char *msg, size_t size)
+                   struct err *err)
 {
     copy->at = flow->gpu;
     return ANSWER(flow->gpu);
 }
 
 int gpu_copy_time(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsigned nflows,
-                  unsigned copies, struct gpu_copy_progress *progress, char *msg, size_t size)
+                  unsigned copies, struct gpu_copy_progress *progress, struct err *err)
 {
     for (unsigned i = 0; i < nflows; i++) {
         int rc = copy->open[flows[i].gpu] ? ANSWER(flows[i].gpu) : -1;
@@ -408,7 +405,7 @@ int gpu_copy_time(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsi
 }
 
 int gpu_copy_latency(struct gpu_copy *copy, const struct gpu_copy_flow *flow, unsigned samples,
-                     double *ns, char *msg, size_t size)
+                     double *ns, struct err *err)
 {
     for (unsigned i = 0; i < samples; i++)
         ns[i] = 5000 + i;
@@ -416,8 +413,8 @@ int gpu_copy_latency(struct gpu_copy *copy, const struct gpu_copy_flow *flow, un
     return ANSWER(flow->gpu);
 }
 
-int gpu_chase(const char *pci_bdf, void *memory, size_t bytes, uint64_t seed, double *ns, char *msg,
-              size_t size)
+int gpu_chase(const char *pci_bdf, void *memory, size_t bytes, uint64_t seed, double *ns,
+              struct err *err)
 {
     *ns = 600 + number(pci_bdf);
     return ANSWER(number(pci_bdf));

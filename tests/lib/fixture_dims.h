@@ -8,8 +8,7 @@
 
 static inline bool stands_at(const struct bench *bench, const struct dims *at, const char *key)
 {
-    char own[DIMS_KEY_MAX];
-    return strcmp(dims_format(bench, at, own), key) == 0;
+    return strcmp(dims_format(bench, at), key) == 0;
 }
 
 #endif

@@ -11,7 +11,6 @@ int fixture_dir_fd;
 
 int fixture_make_dir(void **state)
 {
-    (void)state;
     strcpy(fixture_dir + sizeof(fixture_dir) - 7, "XXXXXX");
     if (!mkdtemp(fixture_dir))
         return -1;
@@ -21,17 +20,16 @@ int fixture_make_dir(void **state)
 
 int fixture_remove_dir(void **state)
 {
-    (void)state;
     char command[64];
     (void)close(fixture_dir_fd);
-    (void)snprintf(command, sizeof(command), "rm -rf %s", fixture_dir);
+    put_text(command, "rm -rf %s", fixture_dir);
     return system(command);
 }
 
 void fixture_put(const char *path, const char *text)
 {
     char full[512];
-    (void)snprintf(full, sizeof(full), "%s%s", fixture_dir, path);
+    put_text(full, "%s%s", fixture_dir, path);
     for (char *at = full + sizeof(fixture_dir); (at = strchr(at, '/')); at++) {
         *at = '\0';
         assert_true(mkdir(full, 0700) == 0 || errno == EEXIST);

@@ -28,7 +28,6 @@ int fixture_driver_in_child(const char *library, const char *states, int (*check
 void fixture_driver_check(const char *variant, const char *states, int (*check)(void))
 {
     char path[4096];
-    (void)snprintf(path, sizeof(path), "%s/tests/fake_driver_%s/libcuda.so.1",
-                   getenv("CONTEND_BUILD_DIR"), variant);
+    put_text(path, "%s/tests/fake_driver_%s/libcuda.so.1", getenv("CONTEND_BUILD_DIR"), variant);
     assert_int_equal(fixture_driver_in_child(path, states, check), 0);
 }

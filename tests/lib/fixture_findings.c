@@ -18,7 +18,7 @@ struct finding fixture_check(const char *id, enum finding_outcome outcome)
                               .value = 2.5,
                               .low = 3,
                               .high = (double)NAN};
-    (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
+    put_text(finding.id, "%s", id);
     return finding;
 }
 

@@ -32,7 +32,7 @@ static double heavy(uint64_t *state)
 char *fixture_fleet_key(unsigned figure, char key[static FLEET_KEY_MAX])
 {
     char params[64];
-    (void)snprintf(params, sizeof(params), "size=64;slots=1;op=%u;gpu=%u", figure / 2, figure % 2);
+    put_text(params, "size=64;slots=1;op=%u;gpu=%u", figure / 2, figure % 2);
     const char *columns[FLEET_COLUMNS] = {"scan", "none", "1",    "foreground",
                                           "scan", params, "cuda", "rate"};
     assert_true(fleet_key_join(columns, key) > 0);
@@ -42,18 +42,16 @@ char *fixture_fleet_key(unsigned figure, char key[static FLEET_KEY_MAX])
 static void add_value(struct fleet *fleet, uint32_t run, unsigned figure, double value)
 {
     char key[FLEET_KEY_MAX];
-    struct err err = {0};
     const struct fleet_figure of = {.unit = "GB/s", .higher = true, .value = value};
     (void)fixture_fleet_key(figure, key);
-    assert_int_equal(fleet_add_value(fleet, run, key, strlen(key), &of, &err), 0);
+    assert_int_equal(fleet_add_value(fleet, run, key, strlen(key), &of, NULL), 0);
 }
 
 static uint32_t add_run(struct fleet *fleet, const char *name, uint64_t started)
 {
     uint32_t run;
-    struct err err = {0};
     const struct fleet_origin origin = {name, "", "1 x CPU, 2 GPUs", started};
-    assert_int_equal(fleet_add_run(fleet, &origin, &run, &err), 0);
+    assert_int_equal(fleet_add_run(fleet, &origin, &run, NULL), 0);
     return run;
 }
 
@@ -77,14 +75,13 @@ static double off_by(const struct fixture_fleet *with, unsigned machine, unsigne
 void fixture_fleet_make(const struct fixture_fleet *with, struct fleet *fleet)
 {
     uint64_t state = with->seed;
-    struct err err = {0};
     enum { FIGURES = 600 };
     double own[FIGURES];
     assert_true(with->figures <= FIGURES);
     *fleet = (struct fleet){0};
     for (unsigned machine = 0; machine < with->machines; machine++) {
         char name[16];
-        (void)snprintf(name, sizeof(name), "m%u", machine);
+        put_text(name, "m%u", machine);
         for (unsigned i = 0; i < with->figures; i++)
             own[i] = with->machine_spread * normal(&state) -
                      (with->modes && i % 2 && uniform(&state) < 0.3 ? 0.08 : 0);
@@ -98,5 +95,5 @@ void fixture_fleet_make(const struct fixture_fleet *with, struct fleet *fleet)
             }
         }
     }
-    assert_int_equal(fleet_arrange(fleet, &err), 0);
+    assert_int_equal(fleet_arrange(fleet, NULL), 0);
 }

@@ -6,7 +6,7 @@
 void fixture_golden(const char *name, const char *text)
 {
     char path[256];
-    (void)snprintf(path, sizeof(path), "tests/golden/%s", name);
+    put_text(path, "tests/golden/%s", name);
     bool update = getenv("CONTEND_UPDATE_GOLDEN") != NULL;
     FILE *file = fopen(path, update ? "w" : "r");
     if (!file)

@@ -10,4 +10,12 @@
  */
 unsigned fixture_find_gpus(struct bench_machine *machine);
 
+/* `machine` with these GPUs, for all tests of a file. */
+#define ON_GPUS                                                                                    \
+    static struct bench_machine machine;                                                           \
+    BEFORE_TESTS                                                                                   \
+    {                                                                                              \
+        return fixture_find_gpus(&machine) ? 0 : UNIT_SKIPPED;                                     \
+    }
+
 #endif

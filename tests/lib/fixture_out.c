@@ -33,7 +33,7 @@ int fixture_make_svg_dir(void **state)
         return -1;
     fixture_put("/bin/gnuplot", script);
     whole_path = strdup(before);
-    (void)snprintf(path, sizeof(path), "%s/bin:%s", fixture_dir, before);
+    put_text(path, "%s/bin:%s", fixture_dir, before);
     return !whole_path || fchmodat(fixture_dir_fd, "bin/gnuplot", 0700, 0) ||
            setenv("PATH", path, 1);
 }
@@ -68,7 +68,7 @@ void fixture_draw_scans(const struct fixture_scan_machine *machine, const char *
 unsigned char *fixture_read_plot(const char *name, const char *suffix, size_t *size)
 {
     char path[128];
-    (void)snprintf(path, sizeof(path), "plots/%s.%s", name, suffix);
+    put_text(path, "plots/%s.%s", name, suffix);
     return (unsigned char *)fixture_read(path, size);
 }
 
@@ -77,8 +77,7 @@ void fixture_assert_svg_has(const char *figure, const char *text)
     size_t size;
     char *svg = (char *)fixture_read_plot(figure, "svg", &size);
     assert_non_null(svg);
-    if (!strstr(svg, text))
-        fail_msg("%s.svg does not say '%s'", figure, text);
+    assert_has(svg, text);
     free(svg);
 }
 

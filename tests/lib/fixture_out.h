@@ -10,6 +10,11 @@
 
 /* False without gnuplot, which it reports on stderr: the test then has nothing to check. */
 bool fixture_has_gnuplot(void);
+#define NEEDS_GNUPLOT                                                                              \
+    BEFORE_TESTS                                                                                   \
+    {                                                                                              \
+        return fixture_has_gnuplot() ? 0 : UNIT_SKIPPED;                                           \
+    }
 
 /*
  * Replace fixture_make_dir and fixture_remove_dir where the SVG shows enough: in between, gnuplot

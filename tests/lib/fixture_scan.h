@@ -15,6 +15,15 @@ struct scan {
  * an L1 of 32 KiB. */
 void scan_machine_init(struct bench_machine *machine);
 
+/* `machine` as above, for all tests of a file. */
+#define ON_THIS_MACHINE                                                                            \
+    static struct bench_machine machine;                                                           \
+    BEFORE_TESTS                                                                                   \
+    {                                                                                              \
+        scan_machine_init(&machine);                                                               \
+        return 0;                                                                                  \
+    }
+
 /*
  * Probe, setup, scan and check, over device sim if the benchmark needs one. Any failure fails the
  * test. `pairs` are as for `-p` and end with NULL. The values stay readable until the next scan;

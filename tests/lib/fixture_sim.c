@@ -51,8 +51,8 @@ static void add_row(const struct sim *sim, struct sim_run *run, size_t arm, cons
                       .ci_high = values[n - 1],
                       .min = values[0],
                       .max = values[n - 1]};
-    (void)snprintf(row.unit, sizeof(row.unit), "%s", unit);
-    (void)snprintf(row.run_id, sizeof(row.run_id), "%s", run->result.run_id);
+    put_text(row.unit, "%s", unit);
+    put_text(row.run_id, "%s", run->result.run_id);
     row_put_params(&run->result, own, NULL, &NO_DIMS, row.params);
     assert_int_equal(rows_append(&run->analysis.rows, &row, NULL), 0);
 }
@@ -64,7 +64,7 @@ void sim_run_make(const struct sim *sim, uint64_t *state, unsigned run, unsigned
     assert_true(sim->rounds > 0 && sim->rounds <= SIM_ROUNDS && sim->arms <= PLACEMENTS);
     *made = (struct sim_run){.analysis = {.result = &made->result}};
     fixture_result_init(&made->result);
-    (void)snprintf(made->result.run_id, sizeof(made->result.run_id), "sim-%u", run);
+    put_text(made->result.run_id, "sim-%u", run);
     for (unsigned arm = 0; arm < sim->arms; arm++)
         (void)fixture_add_arm(&made->result, (enum placement)arm, 2, false);
     double of_run = sim_normal(state) * sqrt(sim->common);

@@ -27,6 +27,5 @@ const struct topo_cpu *fixture_find_cpu(const struct topo *topo, unsigned os_cpu
 
 void fixture_assert_list(const struct bitset *set, const char *expected)
 {
-    char list[BITSET_LIST_MAX];
-    assert_string_equal(bitset_format(set, list, sizeof(list)), expected);
+    assert_string_equal(bitset_format(set), expected);
 }

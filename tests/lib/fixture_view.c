@@ -16,6 +16,21 @@ struct bitset view_range(unsigned first, unsigned last)
     return set;
 }
 
+static void plant_process(size_t w)
+{
+    machine.processes[w] = (struct view_process){.pid = 100 + (int)w,
+                                                 .parent = 1,
+                                                 .name = "worker",
+                                                 .state = 'R',
+                                                 .watched = true,
+                                                 .weight = 1024,
+                                                 .mask = MASK_ALL,
+                                                 .parent_mask = MASK_ALL,
+                                                 .tasks = machine.tasks[w],
+                                                 .about = &machine.about[w],
+                                                 .cgroup = {-1, -1, -1}};
+}
+
 void view_plant(size_t workers)
 {
     topo_free(&machine.topo);
@@ -42,17 +57,7 @@ void view_plant(size_t workers)
     view->node_cpus[0] = view_range(0, 1);
     view->node_cpus[1] = view_range(2, 3);
     for (size_t w = 0; w < workers; w++)
-        machine.processes[w] = (struct view_process){.pid = 100 + (int)w,
-                                                     .parent = 1,
-                                                     .name = "worker",
-                                                     .state = 'R',
-                                                     .watched = true,
-                                                     .weight = 1024,
-                                                     .mask = MASK_ALL,
-                                                     .parent_mask = MASK_ALL,
-                                                     .tasks = machine.tasks[w],
-                                                     .about = &machine.about[w],
-                                                     .cgroup = {-1, -1, -1}};
+        plant_process(w);
 }
 
 void view_add_task(size_t worker, int mask, double oncpu_s, double wait_s)
@@ -71,6 +76,44 @@ void view_occupy(unsigned cpu, double busy_s)
 {
     machine.cpus[cpu].user_s = busy_s;
     machine.cpus[cpu].idle_s = WALL_S - busy_s;
+}
+
+void view_occupy_all(double busy_s)
+{
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        view_occupy(cpu, busy_s);
+}
+
+void view_put_in_group(size_t worker, const char *path)
+{
+    machine.group = (struct view_cgroup){.parent = -1, .quota_cpus = NAN, .v2 = true};
+    put_text(machine.group.path, "%s", path);
+    machine.view.ncgroups = 1;
+    machine.processes[worker].cgroup[CGROUP_CPU] = 0;
+}
+
+void view_limit(double quota_cpus, unsigned stopped, double stopped_s)
+{
+    view_put_in_group(0, "/sys/fs/cgroup/a");
+    machine.group.quota_cpus = quota_cpus;
+    machine.group.periods = 100;
+    machine.group.throttled_periods = stopped;
+    machine.group.throttled_s = stopped_s;
+}
+
+struct view_process *view_add_backup(unsigned threads)
+{
+    struct view_process *backup = &machine.processes[1];
+    plant_process(1);
+    backup->pid = 900;
+    put_text(backup->name, "backup");
+    backup->watched = false;
+    backup->parent_mask = -1;
+    backup->threads = threads;
+    backup->cpu = 2;
+    backup->cpu_s = 5;
+    machine.view.nprocesses = 2;
+    return backup;
 }
 
 const struct found *view_look_for(const char *id)
@@ -106,7 +149,7 @@ static bool sets_anew(const struct view *view, const struct found *found, const 
     bool is_new = false;
     for (unsigned i = 0; i < found->npids; i++) {
         char name[64];
-        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(setting, "="), setting);
+        put_text(name, "%.*s", (int)strcspn(setting, "="), setting);
         const char *now = view_setting(view_find(view, found->pids[i]), name);
         is_new |= !now || strcmp(now, strchr(setting, '=') + 1) != 0;
     }
@@ -117,7 +160,7 @@ static bool sets_anew(const struct view *view, const struct found *found, const 
 static void assert_changes_something(const struct view *view, const struct found *found,
                                      const char *text)
 {
-    char list[BITSET_LIST_MAX];
+    char list[4096];
     int pid;
     for (const char *at = strstr(text, "taskset -"); at; at = strstr(at + 1, "taskset -")) {
         const bool is_bind = sscanf(at, "taskset -acp %4095[0-9,-] %d", list, &pid) == 2 ||
@@ -137,8 +180,7 @@ static void assert_changes_something(const struct view *view, const struct found
 void view_judge(void)
 {
     diagnosis_free(&diagnosis);
-    struct err err;
-    assert_int_equal(diagnosis_make(&machine.view, &diagnosis, &err), 0);
+    assert_int_equal(diagnosis_make(&machine.view, &diagnosis, NULL), 0);
     for (size_t i = 0; i < diagnosis.n; i++) {
         const struct found *found = &diagnosis.all[i];
         assert_changes_something(&machine.view, found, found->finding.command);
@@ -148,9 +190,8 @@ void view_judge(void)
 
 void view_plant_topo(const char *synthetic)
 {
-    struct err err;
     const struct topo_options options = {.xml = synthetic};
-    assert_int_equal(topo_load(&options, &machine.topo, &err), 0);
+    assert_int_equal(topo_load(&options, &machine.topo, NULL), 0);
     machine.host = (struct host){.topo = &machine.topo};
     machine.host.a_second = (struct host_counts){NAN, NAN, NAN, NAN};
     machine.view.host = &machine.host;
@@ -161,8 +202,7 @@ void view_use_gpu(size_t worker, unsigned gpu)
     struct view *view = &machine.view;
     for (unsigned g = 0; g < 2; g++) {
         view->gpus[g].cpus = view->node_cpus[g];
-        (void)snprintf(view->gpus[g].pci_bdf, sizeof(view->gpus[g].pci_bdf), "0000:0%u:00.0",
-                       g + 1);
+        put_text(view->gpus[g].pci_bdf, "0000:0%u:00.0", g + 1);
     }
     view->ngpus = 2;
     machine.processes[worker].gpus |= UINT64_C(1) << gpu;

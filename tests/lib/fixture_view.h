@@ -32,6 +32,15 @@ void view_plant_topo(const char *synthetic);
 /* Add a thread to a worker, and set what a CPU did. */
 void view_add_task(size_t worker, int mask, double oncpu_s, double wait_s);
 void view_occupy(unsigned cpu, double busy_s);
+void view_occupy_all(double busy_s);
+
+/* Puts a worker into a cgroup without a quota; or worker 0 into one with a quota that stopped it in
+ * so many of 100 periods. */
+void view_put_in_group(size_t worker, const char *path);
+void view_limit(double quota_cpus, unsigned stopped, double stopped_s);
+
+/* Adds `backup` (900), on CPU 2 for half of the time and not watched, beside one worker. */
+struct view_process *view_add_backup(unsigned threads);
 
 /* The worker uses GPU `gpu` (0 or 1), which is near the node of the same number. */
 void view_use_gpu(size_t worker, unsigned gpu);

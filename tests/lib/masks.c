@@ -26,7 +26,7 @@ static void list_mask(char *list)
     if (affinity_get(0, &cpus))
         (void)snprintf(list, LIST_MAX, "?");
     else
-        (void)bitset_format(&cpus, list, LIST_MAX);
+        (void)snprintf(list, LIST_MAX, "%s", bitset_format(&cpus));
 }
 
 static void *list_plain(void *list)

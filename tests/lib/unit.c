@@ -57,7 +57,7 @@ int main(int argc, char **argv)
      * the tests' CPU time. */
     if (!getenv("OMP_WAIT_POLICY") && !setenv("OMP_WAIT_POLICY", "passive", 1))
         (void)execv("/proc/self/exe", argv);
-    (void)snprintf(file, sizeof(file), "%s.c", argc == 2 ? argv[1] : "");
+    put_text(file, "%s.c", argc == 2 ? argv[1] : "");
     for (size_t i = 0; i < n_all; i++)
         if (strcmp(all[i].file, file) == 0)
             tests[n++] = all[i].test;

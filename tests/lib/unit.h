@@ -8,6 +8,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +16,9 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+/* Callbacks of tests need little of what they are told. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 
 /* TEST_WITHIN calls `setup` before the test and `teardown` after it, also if it fails; NULL =
  * none. */
@@ -25,7 +29,7 @@
     {                                                                                              \
         unit_add(__FILE__, (struct CMUnitTest){#name, test_##name, setup, teardown, NULL});        \
     }                                                                                              \
-    static void test_##name(__attribute__((unused)) void **state)
+    static void test_##name(void **state)
 
 /* BEFORE_TESTS { ... }, once a file: returns 0, or the exit code to end with. */
 enum { UNIT_SKIPPED = 77 }; /* the tests cannot run here */
@@ -51,6 +55,21 @@ enum { UNIT_SKIPPED = 77 }; /* the tests cannot run here */
 static inline void unit_free_pointer(void *pointer)
 {
     free(*(void **)pointer);
+}
+
+/* snprintf into an array. */
+#define put_text(array, ...) ((void)snprintf(array, sizeof(array), __VA_ARGS__))
+
+/* A text with that part in it, or without it. */
+#define assert_has(text, part) unit_assert_has(text, part, true, __FILE__, __LINE__)
+#define assert_lacks(text, part) unit_assert_has(text, part, false, __FILE__, __LINE__)
+static inline void unit_assert_has(const char *text, const char *part, bool has, const char *file,
+                                   int line)
+{
+    if (text && (strstr(text, part) != NULL) == has)
+        return;
+    print_error("'%s' is %s: %s\n", part, has ? "not in" : "in", text ? text : "(none)");
+    _fail(file, line);
 }
 
 /* Called by constructors before main, in the order of the tests in a file. */

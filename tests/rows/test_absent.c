@@ -78,7 +78,6 @@ TEST(absent_values_are_rows_with_their_reason)
     ENDED_BY(fixture_result_free) struct result result;
     AUTO(analysis) analysis = {0};
     AUTO(findings) findings = {0};
-    struct err err;
     fixture_result_init(&result);
     size_t index = fixture_add_arm(&result, PLACE_NONE, 1, false);
     struct arm *arm = &result.arms[index];
@@ -86,7 +85,7 @@ TEST(absent_values_are_rows_with_their_reason)
     arm->params = NULL;
     emit_round(arm, 0);
     emit_round(arm, 1);
-    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
     assert_int_equal(analysis.rows.n, 4);
     const struct row *good = find(&analysis.rows, "gpu=0"), *once = find(&analysis.rows, "gpu=1"),
                      *never = find(&analysis.rows, "gpu=2"), *late = find(&analysis.rows, "gpu=3");
@@ -138,10 +137,9 @@ static void check_doubtful(bool disturbed, const char *cached, const char *other
     ENDED_BY(fixture_result_free) struct result result;
     AUTO(analysis) analysis = {0};
     AUTO(findings) findings = {0};
-    struct err err;
     char buf[256];
     make_doubtful(&result, disturbed);
-    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
     assert_int_equal(analysis.rows.n, 2);
     const struct row *small = find(&analysis.rows, "size=1"), *big = find(&analysis.rows, "size=9");
     assert_int_equal(small->status, STATUS_NOISY);
@@ -149,9 +147,9 @@ static void check_doubtful(bool disturbed, const char *cached, const char *other
     assert_string_equal(small->reason, cached);
     assert_int_equal(big->status, disturbed ? STATUS_NOISY : STATUS_OK);
     assert_string_equal(big->reason, other);
-    assert_string_equal(row_doubt(small, &analysis.rounds.arms[0], buf, sizeof(buf)),
+    assert_string_equal(row_doubt(small, &analysis.rounds.arms[0]),
                         "arrays of 1 MiB below twice the cache");
-    assert_string_equal(row_doubt(big, &analysis.rounds.arms[0], buf, sizeof(buf)), "");
+    assert_string_equal(row_doubt(big, &analysis.rounds.arms[0]), "");
     (void)values_format_reason(&result, &analysis.rounds, 0, &analysis.values.value[1], buf,
                                sizeof(buf));
     assert_string_equal(buf, disturbed ? "arrays of 1 MiB below twice the cache; steal 12%"
@@ -177,8 +175,6 @@ TEST(absent_doubt_of_a_team_without_load_is_told)
     struct bench team = scan;
     ENDED_BY(fixture_result_free) struct result result;
     AUTO(analysis) analysis = {0};
-    struct err err;
-    char buf[256];
     team.gang = true;
     fixture_result_init(&result);
     size_t index = fixture_add_arm(&result, PLACE_NONE, 1, true);
@@ -188,9 +184,9 @@ TEST(absent_doubt_of_a_team_without_load_is_told)
     struct bench_ctx ctx = new_log();
     bench_emit_doubt(&ctx, 0, 5, "at least", DIMS({BY_SIZE, 1}));
     add_round(arm, 0);
-    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
     const struct row *row = find(&analysis.rows, "size=1");
-    assert_string_equal(row_doubt(row, &analysis.rounds.arms[0], buf, sizeof(buf)), "at least");
+    assert_string_equal(row_doubt(row, &analysis.rounds.arms[0]), "at least");
 }
 
 /* Two arms have values with a common reason; the first arm also has a value with its own reason. */
@@ -239,7 +235,7 @@ TEST(absent_values_without_room_have_a_reason)
     struct bench_ctx ctx = new_log();
     for (int i = 0; i < VALUE_REASONS_MAX + 10; i++) {
         struct err why = {.code = -EIO};
-        (void)snprintf(why.msg, sizeof(why.msg), "reason %d", i);
+        put_text(why.msg, "reason %d", i);
         (void)bench_emit_absent(&ctx, 0, &why, DIMS({BY_I, i}));
     }
     assert_int_equal(values.nreasons, VALUE_REASONS_MAX);

@@ -14,7 +14,6 @@ static struct fixture {
 
 static int set_up(void **state)
 {
-    (void)state;
     f = (struct fixture){0};
     fixture_result_init(&f.result);
     return 0;
@@ -22,7 +21,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     rounds_free(&f.rounds);
     fixture_result_free(&f.result);
     return 0;
@@ -30,9 +28,8 @@ static int tear_down(void **state)
 
 static const struct arm_rounds *summarise(size_t arm)
 {
-    struct err err;
     rounds_free(&f.rounds); /* frees those of an earlier call */
-    assert_int_equal(rounds_make(&f.result, &f.rounds, &err), 0);
+    assert_int_equal(rounds_make(&f.result, &f.rounds, NULL), 0);
     return &f.rounds.arms[arm];
 }
 
@@ -165,7 +162,7 @@ TEST_WITHIN(rounds_drops_failed_rounds, set_up, tear_down)
     struct observation *bad = &f.result.arms[arm].observations[1];
     bad->status = STATUS_FAILED;
     bad->workers[1].status = STATUS_FAILED;
-    (void)snprintf(bad->reason, sizeof(bad->reason), "worker 1: out\nof memory");
+    put_text(bad->reason, "worker 1: out\nof memory");
     const struct arm_rounds *got = summarise(arm);
     assert_int_equal(got->n, 2);
     assert_int_equal(got->nsteps, 8);

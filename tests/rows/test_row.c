@@ -17,7 +17,6 @@ static struct fixture {
 
 static int set_up(void **state)
 {
-    (void)state;
     f = (struct fixture){0};
     fixture_result_init(&f.result);
     return 0;
@@ -25,7 +24,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     analysis_free(&f.analysis);
     fixture_result_free(&f.result);
     return 0;
@@ -33,9 +31,8 @@ static int tear_down(void **state)
 
 static void make(void)
 {
-    struct err err;
     analysis_free(&f.analysis);
-    assert_int_equal(analysis_make(&f.result, &f.analysis, &err), 0);
+    assert_int_equal(analysis_make(&f.result, &f.analysis, NULL), 0);
 }
 
 static const struct row *find_of(const char *placement, unsigned workers, unsigned planned_workers,
@@ -263,7 +260,7 @@ TEST_WITHIN(row_failed_arm, set_up, tear_down)
     for (size_t r = 0; r < 3; r++) {
         struct observation *round = &f.result.arms[2].observations[r];
         round->status = STATUS_HUNG;
-        (void)snprintf(round->reason, sizeof(round->reason), "worker %zu: stuck in setup", r);
+        put_text(round->reason, "worker %zu: stuck in setup", r);
     }
     make();
     const struct row *row = find("none", 2, VALUE_STATUS);
@@ -281,7 +278,7 @@ TEST_WITHIN(row_is_as_good_as_its_baseline, set_up, tear_down)
     fixture_censor(&f.result.arms[0].observations[1], 0);
     struct observation *noisy = &f.result.arms[3].observations[2];
     noisy->status = STATUS_NOISY;
-    (void)snprintf(noisy->reason, sizeof(noisy->reason), "steal 12%%");
+    put_text(noisy->reason, "steal 12%%");
     make();
     const struct row *row = find("none", 2, "gain_vs_single");
     assert_int_equal(row->status, STATUS_CENSORED);

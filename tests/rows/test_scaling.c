@@ -72,8 +72,7 @@ TEST(scaling_is_told_as_a_table_and_as_what_is_enough)
         "16            -       -          -       -\n",
     };
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-        if (!strstr(text, lines[i]))
-            fail_msg("no '%s' in:\n%s", lines[i], text);
+        assert_has(text, lines[i]);
     for (char *at = text; *at; at++)
         *at = (char)(*at == '\n' ? ' ' : *at);
     if (!strstr(text, "highest throughput: 4 workers under partition, 10.3 k items/s, "

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/lib/base/str.h"
+#include "harness/lib/base/text.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/process.h"
 
@@ -83,7 +85,7 @@ static int await(struct process *process, struct signals *signals)
     return stopped ? -ERESTART : WIFEXITED(status) ? WEXITSTATUS(status) : -ECHILD;
 }
 
-static void read_last_line(int fd, char *line, size_t size)
+static const char *read_last_line(int fd)
 {
     char text[2048];
     off_t end = lseek(fd, 0, SEEK_END);
@@ -95,8 +97,7 @@ static void read_last_line(int fd, char *line, size_t size)
     static const char prefix[] = "contend: error: ";
     const char *last = strrchr(text, '\n');
     last = last ? last + 1 : text;
-    last += strncmp(last, prefix, strlen(prefix)) ? 0 : strlen(prefix);
-    (void)snprintf(line, size, "%.190s", last);
+    return str_fmt("%.190s", last + (strncmp(last, prefix, strlen(prefix)) ? 0 : strlen(prefix)));
 }
 
 int child_run(struct child_run *run, struct signals *signals, struct err *err)
@@ -113,7 +114,7 @@ int child_run(struct child_run *run, struct signals *signals, struct err *err)
         rc = err_sys(err, rc, "cannot start '%.60s'", run->argv[0]);
     else
         rc = await(&process, signals);
-    read_last_line(run->log_fd, run->last_line, sizeof(run->last_line));
+    text_set(run->last_line, "%s", read_last_line(run->log_fd));
     (void)close(run->log_fd);
     return rc;
 }

@@ -6,6 +6,7 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/lib/base/similar.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/show/report/junit.h"
 
@@ -54,8 +55,7 @@ int compared_write_junit(const struct comparisons *comparisons, const char *suit
     for (size_t i = 0; i < comparisons->n && !rc; i++) {
         struct finding finding;
         comparison_to_finding(&comparisons->all[i], &finding);
-        (void)comparison_format_where(comparisons, &comparisons->all[i], finding.subject,
-                                      sizeof(finding.subject));
+        text_set(finding.subject, "%s", comparison_format_where(comparisons, &comparisons->all[i]));
         if (comparisons->all[i].gating)
             rc = findings_add(&findings, &finding, err);
     }
@@ -70,10 +70,10 @@ int compared_write_junit(const struct comparisons *comparisons, const char *suit
     return rc;
 }
 
-void compared_title(const char *const *paths, size_t n, size_t nbase,
-                    char title[static COMPARED_TITLE_MAX])
+const char *compared_title(const char *const *paths, size_t n, size_t nbase)
 {
-    (void)snprintf(title, COMPARED_TITLE_MAX, "contend compare");
+    const char *title = "contend compare";
     for (size_t i = 0; i < n; i++)
-        text_append(title, COMPARED_TITLE_MAX, i == nbase && n > 2 ? " -- " : " ", "%s", paths[i]);
+        str_add(&title, i == nbase && n > 2 ? " -- " : " ", "%s", paths[i]);
+    return title;
 }

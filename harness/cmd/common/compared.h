@@ -26,8 +26,6 @@ int compared_write_junit(const struct comparisons *comparisons, const char *suit
 
 /* The command as it was typed, cut: "contend compare BASE NEW", "contend compare BASE... --
  * NEW...", of which the first `nbase` paths are BASE; nbase = n: without "--". */
-enum { COMPARED_TITLE_MAX = 600 };
-void compared_title(const char *const *paths, size_t n, size_t nbase,
-                    char title[static COMPARED_TITLE_MAX]);
+const char *compared_title(const char *const *paths, size_t n, size_t nbase);
 
 #endif

@@ -3,9 +3,10 @@
 #include <string.h>
 
 #include "harness/cmd/common/named.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
-enum { HELP_SENTENCE_MAX = 400, EXAMPLE_COLUMN = 46 };
+enum { EXAMPLE_COLUMN = 46 };
 
 const struct opt help_param_option[] = {
     {
@@ -41,8 +42,7 @@ static void print_about(const char *text)
 
 static void print_first_sentence(const char *text)
 {
-    char first[HELP_SENTENCE_MAX];
-    (void)snprintf(first, sizeof(first), "%s", text);
+    const char *first = str_fmt("%s", text);
     char *end = strstr(first, ". ");
     if (end)
         end[1] = '\0';
@@ -51,12 +51,12 @@ static void print_first_sentence(const char *text)
 
 static void print_scenarios(const struct cmd_env *env, const struct command *command)
 {
-    char names[HELP_SENTENCE_MAX] = "";
+    const char *names = "";
     for (const struct scenario *s = env->scenarios; s->name; s++)
         if (!command->is_task || named_is_task(env, s))
-            text_append(names, sizeof(names), ", ", "%s", s->name);
+            str_add(&names, ", ", "%s", s->name);
     if (strstr(command->operands, "| all"))
-        text_append(names, sizeof(names), ", ", "all");
+        str_add(&names, ", ", "all");
     (void)printf("\nScenarios ('contend run NAME --help' has the parameters of one):\n");
     text_wrapped(stdout, 2, 2, "%s", names);
 }
@@ -64,11 +64,11 @@ static void print_scenarios(const struct cmd_env *env, const struct command *com
 /* Prints one line with the family of benchmark `at`. Returns the index after that family. */
 static size_t print_family(const struct cmd_env *env, size_t at)
 {
-    char names[HELP_SENTENCE_MAX] = "", label[16] = "";
+    const char *label = "", *names = "";
     const char *family = env->families ? env->families[at] : "";
-    (void)snprintf(label, sizeof(label), "  %s", family);
+    label = str_fmt("  %s", family);
     for (; env->benches[at] && (!env->families || strcmp(env->families[at], family) == 0); at++)
-        text_append(names, sizeof(names), " ", "%s", env->benches[at]->name);
+        str_add(&names, " ", "%s", env->benches[at]->name);
     text_field(12, label, "%s", names);
     return at;
 }
@@ -80,18 +80,14 @@ static void print_benches(const struct cmd_env *env)
         at = print_family(env, at);
 }
 
-char *help_format_usage(const struct command *command, char *buf, size_t size)
+const char *help_format_usage(const struct command *command)
 {
     const char *operands = command->operands ? command->operands : "";
     const char *gap = operands[0] ? " " : "", *options = command->opts ? " [options]" : "";
     const char *params = command->takes_params ? " [-p NAME=VALUE]..." : "";
     if (strstr(operands, "--")) /* options must precede it */
-        (void)snprintf(buf, size, "contend %s%s%s%s%s", command->name, options, params, gap,
-                       operands);
-    else
-        (void)snprintf(buf, size, "contend %s%s%s%s%s", command->name, gap, operands, options,
-                       params);
-    return buf;
+        return str_fmt("contend %s%s%s%s%s", command->name, options, params, gap, operands);
+    return str_fmt("contend %s%s%s%s%s", command->name, gap, operands, options, params);
 }
 
 /* Prints options up to a level below their headings. `heading`: the last one printed, or "". */
@@ -122,9 +118,8 @@ static void print_examples(const struct command *command)
 
 void help_print_command(const struct cmd_env *env, const struct command *command, bool all)
 {
-    char usage[HELP_USAGE_MAX];
     const enum opt_level most = all ? OPT_RARE : OPT_COMMON;
-    text_wrap(help_format_usage(command, usage, sizeof(usage)), printf("usage: "), 7, stdout);
+    text_wrap(help_format_usage(command), printf("usage: "), 7, stdout);
     if (all)
         print_about(command->about);
     else
@@ -187,11 +182,10 @@ static bool shares_machine(const struct scenario *scenario)
 
 static void print_scenario_examples(const struct scenario *scenario)
 {
-    char plain[64], more[96];
+    const char *plain = str_fmt("contend run %s", scenario->name);
     struct command command = {.examples = {{plain, "its defaults"}}};
-    (void)snprintf(plain, sizeof(plain), "contend run %s", scenario->name);
-    (void)snprintf(more, sizeof(more), "%s %s", plain,
-                   scenario->doses ? "--dose cpu=10,30%" : "-P none,sized");
+    const char *more =
+        str_fmt("%s %s", plain, scenario->doses ? "--dose cpu=10,30%" : "-P none,sized");
     if (scenario->doses)
         command.examples[1] = (struct example){more, "other doses"};
     else if (shares_machine(scenario))

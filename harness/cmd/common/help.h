@@ -7,10 +7,8 @@
 /* The purpose of the program, in a sentence. */
 extern const char help_about[];
 
-enum { HELP_USAGE_MAX = 128 };
-
-/* "contend run [SCENARIO...] [options]". Returns buf. */
-char *help_format_usage(const struct command *command, char *buf, size_t size);
+/* "contend run [SCENARIO...] [options]". */
+const char *help_format_usage(const struct command *command);
 
 /* Prints description, operands and options; without `all`, one sentence and common options. */
 void help_print_command(const struct cmd_env *env, const struct command *command, bool all);

@@ -6,6 +6,7 @@
 
 #include "harness/engine/run/setup.h"
 #include "harness/lib/base/similar.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/files/file.h"
 #include "harness/lib/say/log.h"
 #include "harness/plan/placement/plan.h"
@@ -31,7 +32,7 @@ static bool is_command(const char *name)
 
 static void unknown_scenario(const struct cmd_env *env, const char *name)
 {
-    char known[200] = "", hint[SIMILAR_HINT_MAX];
+    char known[200] = "";
     const char *other_use = what_it_is(env, name);
     if (other_use) {
         log_error("'%s' %s", name, other_use);
@@ -54,7 +55,7 @@ static void unknown_scenario(const struct cmd_env *env, const char *name)
         similar_offer(&near, k->name);
     }
     log_error("unknown scenario '%.80s'%s known: %s; a command goes after '--'", name,
-              similar_hint(&near, "", hint, sizeof(hint)), known);
+              similar_hint(&near, ""), known);
 }
 
 bool named_is_task(const struct cmd_env *env, const struct scenario *scenario)
@@ -115,16 +116,14 @@ const struct bench *named_bench(const struct cmd_env *env, const struct cli *cli
     return bench;
 }
 
-char *named_not_here(const struct topo *topo, const struct bench *bench, char *reason, size_t size)
+const char *named_not_here(const struct topo *topo, const struct bench *bench)
 {
     unsigned gpus = topo_visible_gpus(topo);
-    reason[0] = '\0';
     if (bench->needs & NEED_GPU && !gpus)
-        (void)snprintf(reason, size, "%s", topo->gpu_note[0] ? topo->gpu_note : "no GPU");
-    else if (bench->needs & NEED_COLLECTIVE && gpus == 0)
-        (void)snprintf(reason, size, "no GPU for NCCL; over MPI: mpirun -n 2 contend bench %s",
-                       bench->name);
-    else if (bench->needs & NEED_COLLECTIVE && gpus == 1)
-        (void)snprintf(reason, size, "one GPU only, and a collective needs two or more");
-    return reason;
+        return str_fmt("%s", topo->gpu_note[0] ? topo->gpu_note : "no GPU");
+    if (bench->needs & NEED_COLLECTIVE && gpus == 0)
+        return str_fmt("no GPU for NCCL; over MPI: mpirun -n 2 contend bench %s", bench->name);
+    if (bench->needs & NEED_COLLECTIVE && gpus == 1)
+        return "one GPU only, and a collective needs two or more";
+    return "";
 }

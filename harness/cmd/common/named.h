@@ -26,6 +26,6 @@ const struct bench *named_bench(const struct cmd_env *env, const struct cli *cli
  * Why a machine with this topology would skip the benchmark; "" = no reason is known. For a run on
  * one machine. Returns reason.
  */
-char *named_not_here(const struct topo *topo, const struct bench *bench, char *reason, size_t size);
+const char *named_not_here(const struct topo *topo, const struct bench *bench);
 
 #endif

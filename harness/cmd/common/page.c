@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
 #include "harness/lib/say/log.h"
@@ -40,19 +41,20 @@ struct page_figures {
 };
 
 /* The title is the first quoted text of the figure's .dat file; without it, the figure's name. */
-static void read_title(int plots_fd, const char *figure, char title[static TITLE])
+static const char *read_title(int plots_fd, const char *figure)
 {
     char name[FIGURE_NAME_MAX + 8], *text = NULL;
     size_t size;
     (void)snprintf(name, sizeof(name), "%.*s.dat", FIGURE_NAME_MAX, figure);
-    (void)snprintf(title, TITLE, "%.*s", FIGURE_NAME_MAX, figure);
+    const char *title = str_fmt("%.*s", FIGURE_NAME_MAX, figure);
     if (file_read(plots_fd, name, (size_t)PLOT_DATA_MAX_MIB << 20, &text, &size))
-        return;
+        return title;
     const char *from = strchr(text, '"');
     size_t length = from ? strcspn(from + 1, "\"\n") : 0;
     if (length)
-        (void)snprintf(title, TITLE, "%.*s", (int)length, from + 1);
+        title = str_fmt("%.*s", (int)length, from + 1);
     free(text);
+    return title;
 }
 
 static bool looks_like_svg(const char *text)
@@ -64,8 +66,8 @@ static bool looks_like_svg(const char *text)
 /* Returns the picture, or NULL. */
 static char *read_svg(int plots_fd, const char *name, const char *suffix, size_t *size)
 {
-    char path[FIGURE_NAME_MAX + 16], *svg = NULL;
-    (void)snprintf(path, sizeof(path), "%.*s%s", FIGURE_NAME_MAX, name, suffix);
+    char *svg = NULL;
+    const char *path = str_fmt("%.*s%s", FIGURE_NAME_MAX, name, suffix);
     int rc = file_read(plots_fd, path, svg_most, &svg, size);
     if (rc == -ENOENT) /* a figure that was not drawn is no error */
         return NULL;
@@ -87,7 +89,7 @@ static void add_figure(struct page_figures *loaded, int plots_fd, const char *na
         return;
     file->narrow = read_svg(plots_fd, name, plot_suffixes[PLOT_NARROW_SVG], &figure->narrow_size);
     (void)snprintf(file->name, sizeof(file->name), "%.*s", FIGURE_NAME_MAX - 1, name);
-    read_title(plots_fd, name, file->title);
+    text_set(file->title, "%s", read_title(plots_fd, name));
     figure->svg = file->svg;
     figure->narrow = file->narrow;
     loaded->n++;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/say/log.h"
 #include "harness/machine/facts/env.h"
 #include "harness/machine/facts/key.h"
@@ -31,34 +32,32 @@ bool place_find_measured(const struct topo *topo, unsigned workers, const char *
     return found->path[0] != '\0';
 }
 
-char *place_format_measured(const struct recommended *found, char *buf, size_t size)
+const char *place_format_measured(const struct recommended *found)
 {
-    char ratio[32], gain[160] = "";
+    const char *text = "";
+    const char *gain = "";
     if (!found->applies)
-        (void)snprintf(buf, size, "measured by %s (%s): no gain over %s, leave it as it is",
-                       found->path, found->workload, found->setting);
+        text = str_fmt("measured by %s (%s): no gain over %s, leave it as it is", found->path,
+                       found->workload, found->setting);
     else {
         if (found->load[0])
-            (void)snprintf(gain, sizeof(gain), ", at least %s the default, while %s",
-                           advice_format_ratio(found->low, ratio, sizeof(ratio)), found->load);
+            gain = str_fmt(", at least %s the default, while %s", advice_format_ratio(found->low),
+                           found->load);
         else if (!isnan(found->speed_up))
-            (void)snprintf(gain, sizeof(gain), ", %s the default",
-                           advice_format_ratio(found->speed_up, ratio, sizeof(ratio)));
-        (void)snprintf(buf, size, "recommended by %s (%s): %s%s", found->path, found->workload,
-                       found->setting, gain);
+            gain = str_fmt(", %s the default", advice_format_ratio(found->speed_up));
+        text = str_fmt("recommended by %s (%s): %s%s", found->path, found->workload, found->setting,
+                       gain);
     }
-    return buf;
+    return text;
 }
 
-char *place_format_nearest(const char *placement, const char *const *job, char *buf, size_t size)
+const char *place_format_nearest(const char *placement, const char *const *job)
 {
-    (void)snprintf(buf, size,
-                   "placement %s is not measured: it is the first that fits this machine. %s "
+    return str_fmt("placement %s is not measured: it is the first that fits this machine. %s "
                    "measures which is best. Only results below results/ are read",
                    placement,
                    job ? "'contend tune -- COMMAND'"
                        : "'contend run', or 'contend tune -- COMMAND' for a job of yours,");
-    return buf;
 }
 
 void place_print_noted(const char *text, const char *note)

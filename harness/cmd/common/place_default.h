@@ -13,10 +13,10 @@ bool place_find_measured(const struct topo *topo, unsigned workers, const char *
                          struct recommended *found);
 
 /* "recommended by results/h/20261125T1200Z-pipeline (pipeline): sized, 18x the default". In buf. */
-char *place_format_measured(const struct recommended *found, char *buf, size_t size);
+const char *place_format_measured(const struct recommended *found);
 
-/* Says that the placement is not measured, and which command measures. Returns buf. */
-char *place_format_nearest(const char *placement, const char *const *job, char *buf, size_t size);
+/* Says that the placement is not measured, and which command measures. */
+const char *place_format_nearest(const char *placement, const char *const *job);
 
 /* Prints the text of --emit, with the note as a comment in that text's language. */
 void place_print_noted(const char *text, const char *note);

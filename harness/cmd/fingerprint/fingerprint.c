@@ -13,6 +13,7 @@
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/common/page.h"
 #include "harness/cmd/fingerprint/sources.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
@@ -83,9 +84,8 @@ struct work {
 static void add_words(const struct work *work, const struct source_run *run,
                       struct child_run *child)
 {
-    char word[SOURCE_WORD_MAX];
     for (size_t i = 0; run->words[i]; i++)
-        child_run_add(child, "%s", source_expand(run->words[i], &work->topo, word));
+        child_run_add(child, "%s", source_expand(run->words[i], &work->topo));
     child_run_add(child, "--max-time=%.3g",
                   fmax(1, run->max_s * work->options->max_time_s / SOURCE_S));
     if (work->options->device)
@@ -97,12 +97,11 @@ static int measure(struct work *work, const struct source_run *run, struct sourc
 {
     struct child_run *child = calloc(1, sizeof(*child));
     struct err why = {0};
-    char path[DIRECTORY_PATH_MAX];
     if (!child) {
         text_set(result->reason, "no memory");
         return 0;
     }
-    (void)snprintf(path, sizeof(path), "%.4000s/%s", work->dir.path, run->folder);
+    const char *path = str_fmt("%.4000s/%s", work->dir.path, run->folder);
     child_run_add(child, CHILD_RUN_SELF);
     add_words(work, run, child);
     child_run_add(child, "--no-plots");
@@ -154,7 +153,7 @@ static void describe(const struct work *work, struct fingerprint *print)
     text_set(print->gpu_model, "%s", print->gpus ? work->topo.gpus[0].name : "");
     text_set(print->key, "%s", key.key);
     text_set(print->kind, "%s", key.kind);
-    (void)text_utc(time(NULL), print->started);
+    text_set(print->started, "%s", text_utc(time(NULL)));
 }
 
 /* Prints or writes the doc in the requested form. Frees `doc`, and takes ownership of `json`. */
@@ -385,8 +384,7 @@ static int compare_fleet(const char *const *paths, size_t n, const char *title,
 int fingerprint_compare_main(const char *const *paths, size_t n,
                              const struct fingerprint_form *form)
 {
-    char title[COMPARED_TITLE_MAX];
-    compared_title(paths, n, n, title);
+    const char *title = compared_title(paths, n, n);
     return n == 2 ? compare_two(paths, title, form) : compare_fleet(paths, n, title, form);
 }
 

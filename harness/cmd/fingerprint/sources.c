@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/rows/metric.h"
 #include "harness/verdict/evidence.h"
@@ -92,7 +93,7 @@ const char *source_not_here(const struct source_run *run, const struct topo *top
 }
 
 /* The first half of the allowed CPUs in the order of the topology, so that cores stay whole. */
-static char *format_half(const struct topo *topo, char buf[SOURCE_WORD_MAX])
+static const char *format_half(const struct topo *topo)
 {
     struct bitset allowed = {0}, half = {0};
     topo_allowed_cpus(topo, &allowed);
@@ -102,7 +103,7 @@ static char *format_half(const struct topo *topo, char buf[SOURCE_WORD_MAX])
             bitset_set(&half, topo->cpus[i].os_cpu);
             n--;
         }
-    return bitset_format(&half, buf, SOURCE_WORD_MAX);
+    return bitset_format(&half);
 }
 
 static unsigned beyond_mib(const struct topo *topo)
@@ -116,22 +117,21 @@ static unsigned beyond_mib(const struct topo *topo)
     return mib;
 }
 
-char *source_expand(const char *word, const struct topo *topo, char buf[SOURCE_WORD_MAX])
+const char *source_expand(const char *word, const struct topo *topo)
 {
     struct bitset cpus = {0};
-    char value[SOURCE_WORD_MAX];
+    const char *value;
     const char *open = strchr(word, '{');
     topo_allowed_cpus(topo, &cpus);
     if (!open)
-        text_set(value, "%s", "");
+        value = "";
     else if (!strcmp(open, "{half}"))
-        (void)format_half(topo, value);
+        value = format_half(topo);
     else if (!strcmp(open, "{beyond}"))
-        text_set(value, "%uM", beyond_mib(topo));
+        value = str_fmt("%uM", beyond_mib(topo));
     else
-        text_set(value, "%u", bitset_count(&cpus));
-    (void)snprintf(buf, SOURCE_WORD_MAX, "%.*s%.400s", (int)strcspn(word, "{"), word, value);
-    return buf;
+        value = str_fmt("%u", bitset_count(&cpus));
+    return str_fmt("%.*s%.400s", (int)strcspn(word, "{"), word, value);
 }
 
 static const struct source_result *find_run(const struct source_result *all, const char *folder)

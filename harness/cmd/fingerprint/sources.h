@@ -9,7 +9,7 @@
 #include "harness/store/read/runs.h"
 #include "harness/verdict/runs/fingerprint.h"
 
-enum { SOURCE_WORDS = 16, SOURCE_WORD_MAX = 512, SOURCE_RUNS = 16, SOURCE_S = 180 };
+enum { SOURCE_WORDS = 16, SOURCE_RUNS = 16, SOURCE_S = 180 };
 
 /*
  * One child run, with its result in that folder. In its words, {cpus} is the number of allowed
@@ -28,8 +28,8 @@ extern const struct source_run source_runs[];
 /* Why it cannot be measured here; "" = it can. `sim`: GPUs must not be used. */
 const char *source_not_here(const struct source_run *run, const struct topo *topo, bool sim);
 
-/* The word with its placeholder replaced for that machine. Returns buf. */
-char *source_expand(const char *word, const struct topo *topo, char buf[SOURCE_WORD_MAX]);
+/* The word with its placeholder replaced for that machine. */
+const char *source_expand(const char *word, const struct topo *topo);
 
 /* The result of a run, or why it is missing. */
 struct source_result {

@@ -11,6 +11,7 @@
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/common/page.h"
 #include "harness/lib/base/similar.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
@@ -60,10 +61,9 @@ static int measure(const struct incident_work *work, struct incident_outcome *ou
     struct child_run *run = calloc(1, sizeof(*run));
     struct runs runs = {0};
     struct err why = {0};
-    char dir[DIRECTORY_PATH_MAX];
     if (!run)
         return err_set(err, -ENOMEM, "no memory for an incident");
-    (void)snprintf(dir, sizeof(dir), "%.4000s/%s", work->dir, incident->scenario.name);
+    const char *dir = str_fmt("%.4000s/%s", work->dir, incident->scenario.name);
     child_run_add(run, CHILD_RUN_SELF);
     child_run_add(run, "ab");
     child_run_add(run, "%s", incident->scenario.name);
@@ -96,7 +96,8 @@ static int run_one(const struct incident_work *work, unsigned nodes, bool asks,
     outcome->speed_up = outcome->low = outcome->high = NAN;
     outcome->doctor.gain = outcome->doctor.low = outcome->doctor.high = NAN;
     outcome->end = INCIDENT_SKIPPED;
-    if (!incident_not_here(incident, nodes, outcome->reason, sizeof(outcome->reason))[0])
+    text_set(outcome->reason, "%s", incident_not_here(incident, nodes));
+    if (!outcome->reason[0])
         rc = measure(work, outcome, err);
     bool is_there = outcome->end != INCIDENT_SKIPPED && outcome->end != INCIDENT_FAILED;
     if (!rc && asks && is_there && incident->doctor)
@@ -144,7 +145,6 @@ static int conclude(const struct incident_args *args, const struct directory *di
 static size_t choose(const struct cmd_env *env, const struct cli *cli, bool all,
                      struct incident_outcome *outcomes, size_t most)
 {
-    char hint[SIMILAR_HINT_MAX];
     size_t n = 0;
     for (size_t i = 0; all && env->incidents && env->incidents[i] && n < most; i++)
         outcomes[n++].incident = env->incidents[i];
@@ -163,7 +163,7 @@ static size_t choose(const struct cmd_env *env, const struct cli *cli, bool all,
         outcomes[n].incident = incident_find(env->incidents, name);
         if (!outcomes[n++].incident) {
             log_error("unknown incident '%.80s'%s 'contend run incidents --dry-run' lists them",
-                      name, similar_hint(&near, "", hint, sizeof(hint)));
+                      name, similar_hint(&near, ""));
             return 0;
         }
     }

@@ -12,6 +12,7 @@
 #include "harness/cmd/common/child_run.h"
 #include "harness/cmd/incident/incident.h"
 #include "harness/engine/worker/launch.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/sys/process.h"
 
@@ -57,7 +58,8 @@ static void put_changes(struct line *line, const struct incident *incident, unsi
     static const char *const same[] = {"param", "placement", "threads", "cpu-max"};
     size_t name = strcspn(incident->variants[0], "=") + 1;
     for (size_t v = 0; v < incident_changes(incident); v++) {
-        char change[200], option[40];
+        char change[200];
+        const char *option;
         (void)incident_expand(incident->variants[v] + name, cpus, change, sizeof(change));
         char *value = change + strcspn(change, ":");
         if (*value)
@@ -66,7 +68,7 @@ static void put_changes(struct line *line, const struct incident *incident, unsi
             put_word(line, "", value);
         for (size_t k = 0; !env && k < sizeof(same) / sizeof(same[0]); k++)
             if (!strcmp(change, same[k])) {
-                (void)snprintf(option, sizeof(option), "--%s=", same[k]);
+                option = str_fmt("--%s=", same[k]);
                 put_word(line, option, value);
             }
     }
@@ -78,29 +80,26 @@ static void write_load(const struct incident_work *work, const struct incident *
 {
     const struct scenario *scenario = &incident->scenario;
     const struct scenario_part *part = scenario->parts;
-    char params[256], text[PATH_MOST], *save = NULL;
+    char *save = NULL;
     put(line, "env");
     put_word(line, LAUNCH_PROGRESS "=", counters);
     put_changes(line, incident, work->cpus, true);
     put_word(line, "", program);
     put_word(line, "", "bench");
     put_word(line, "", part->foreground);
-    (void)snprintf(params, sizeof(params), "%s", part->params ? part->params : "");
+    char *params = str_fmt("%s", part->params ? part->params : "");
     for (char *pair = strtok_r(params, ";", &save); pair; pair = strtok_r(NULL, ";", &save))
         put_word(line, "--param=", pair);
     put_word(line, "--placement=", part->placements); /* a later --placement overrides it */
     put_changes(line, incident, work->cpus, false);
     if (scenario->background)
         put_word(line, "--background=", scenario->background);
-    (void)snprintf(text, sizeof(text), "--workers=%u", part->workers);
-    put_word(line, "", text);
-    (void)snprintf(text, sizeof(text), "--time=%g", load_s);
-    put_word(line, "", text);
+    put_word(line, "", str_fmt("--workers=%u", part->workers));
+    put_word(line, "", str_fmt("--time=%g", load_s));
     if (!incident->on_gpu)
         put(line, " --device=sim");
     put(line, " --rounds=1 --no-plots --no-canary --no-baselines");
-    (void)snprintf(text, sizeof(text), "--out=%.4000s/%s/sick", work->dir, scenario->name);
-    put_word(line, "", text);
+    put_word(line, "", str_fmt("--out=%.4000s/%s/sick", work->dir, scenario->name));
 }
 
 /* Writes doctor's metric: a command that prints the sum of all workers' counters. */
@@ -203,24 +202,23 @@ static void write_doctor(const struct incident_work *work, pid_t pid,
                          struct examination *examination)
 {
     struct line *line = &examination->command;
-    char text[PATH_MOST];
     *line = (struct line){.is_full = examination->load.is_full || examination->metric.is_full};
     put(line, pid ? "sleep 1.5 && exec" : "exec"); /* a job that runs has to get going */
     put_word(line, "", examination->program);
     put(line, " doctor --json --yes");
     put_word(line, "--time=", doctor_time_s);
     put_word(line, "--block=", block_s);
-    (void)snprintf(text, sizeof(text), "--max-time=%g",
-                   fmin(fmax(work->max_time_s, trial_least_s), trial_most_s));
+    const char *text =
+        str_fmt("--max-time=%g", fmin(fmax(work->max_time_s, trial_least_s), trial_most_s));
     put_word(line, "", text);
     put_word(line, "--verify=", examination->metric.text);
     if (!pid) {
         put_word(line, "--restart=", examination->load.text);
         return;
     }
-    (void)snprintf(text, sizeof(text), "--pid=%d", (int)pid);
+    text = str_fmt("--pid=%d", (int)pid);
     put_word(line, "", text);
-    (void)snprintf(text, sizeof(text), "--state=%.4100s.state", examination->counters);
+    text = str_fmt("--state=%.4100s.state", examination->counters);
     put_word(line, "", text);
 }
 
@@ -268,8 +266,7 @@ static int try_live(const struct incident_work *work, const struct incident *inc
     struct process load;
     int status;
     bool tried;
-    char line[SHELL_MOST + 8];
-    (void)snprintf(line, sizeof(line), "exec %s", examination->load.text);
+    char *line = str_fmt("exec %s", examination->load.text);
     int rc = process_start(&load, true, become_load, line);
     if (rc)
         return err_sys(err, rc, "cannot start the sick variant");

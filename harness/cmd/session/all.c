@@ -97,7 +97,7 @@ static int begin(void *arg)
                                  i < 0 ? "" : " ", s->argv[i]);
     all->collection.command = all->command;
     all->collection.host = s->host;
-    (void)text_utc(now, all->collection.started);
+    text_set(all->collection.started, "%s", text_utc(now));
     if (s->options.dry_run)
         return 0;
     if (s->options.out)

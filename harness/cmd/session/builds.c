@@ -13,6 +13,7 @@
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/session/run_options.h"
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/rows/baseline.h"
 #include "harness/rows/metric.h"
@@ -28,12 +29,12 @@ static const char *const passed_on[] = {"workers",     "device",     "limit",
 static void add_options(struct child_run *run, const struct run_options *options)
 {
     struct run_options defaults = {0};
-    char value[512], usual[512];
+    const char *value, *usual;
     opts_set_defaults(run_option_table, &defaults);
     for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++) {
         const struct opt *opt = opts_find(run_option_table, passed_on[i]);
-        (void)opt_format_value(opt, options, value, sizeof(value));
-        (void)opt_format_value(opt, &defaults, usual, sizeof(usual));
+        value = opt_format_value(opt, options);
+        usual = opt_format_value(opt, &defaults);
         if (strcmp(value, usual) != 0)
             child_run_add(run, "--%s=%s", opt->name, value);
     }
@@ -149,13 +150,12 @@ int builds_observe(void *arg, const struct arm *arm, struct signals *signals,
     struct builds *builds = arg;
     struct child_run *child = calloc(1, sizeof(*child));
     struct build_run *run = calloc(1, sizeof(*run));
-    char dir[4096];
+    const char *dir;
     int rc = child && run ? 0 : err_set(err, -ENOMEM, "no memory for a run");
     forget_from(builds, arm, observation->round);
     if (!rc) {
         *run = (struct build_run){.arm = arm, .round = observation->round};
-        (void)snprintf(dir, sizeof(dir), "%s/builds/%s/%u", builds->dir, arm->variant->name,
-                       observation->round);
+        dir = str_fmt("%s/builds/%s/%u", builds->dir, arm->variant->name, observation->round);
         make_command(builds, arm, observation->round, dir, child);
         rc = run_build(child, arm->variant, signals, err);
     }

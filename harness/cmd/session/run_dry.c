@@ -8,6 +8,7 @@
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/named.h"
 #include "harness/engine/arms/arms.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/say/log.h"
@@ -25,7 +26,7 @@ static const char *name_arm(const struct result *result, const struct arm *arm, 
     if (!arm->bench->scan)
         (void)snprintf(name, size, "%s", placement_infos[arm->placement].name);
     else
-        (void)statuses_name_arm(result, arm, name, size);
+        (void)snprintf(name, size, "%s", statuses_name_arm(result, arm));
     return name;
 }
 
@@ -44,16 +45,15 @@ static void print_workers(const struct arm *arm, const char *name, int width)
 {
     unsigned n = arm->plan.nworkers, shown = n > MOST_WORKERS ? FIRST_WORKERS : n;
     for (unsigned i = 0; i < shown; i++) {
-        char cpus[40], line[140], dose[DOSE_TEXT_MAX];
         const struct plan_worker *worker = &arm->plan.workers[i];
         const bool gives_dose = i >= plan_requested(&arm->plan);
-        (void)snprintf(line, sizeof(line), "worker %u%s%s: CPUs %s, %u thread%s", i,
-                       gives_dose           ? ", dose "
-                       : worker->background ? " (background)"
-                                            : "",
-                       gives_dose ? dose_format(&arm->dose, dose) : "",
-                       bitset_format(&worker->cpus, cpus, sizeof(cpus)), worker->threads,
-                       worker->threads == 1 ? "" : "s");
+        const char *line =
+            str_fmt("worker %u%s%s: CPUs %s, %u thread%s", i,
+                    gives_dose           ? ", dose "
+                    : worker->background ? " (background)"
+                                         : "",
+                    gives_dose ? dose_format(&arm->dose) : "", bitset_format(&worker->cpus),
+                    worker->threads, worker->threads == 1 ? "" : "s");
         text_wrap(line, printf("  %-*s ", width, i ? "" : name), width + 3, stdout);
     }
     if (shown < n)
@@ -72,7 +72,7 @@ static char *explain(const struct run_setup *setup, const struct arm *arm, bool 
     else if (in_job)
         buf[0] = '\0';
     else
-        (void)named_not_here(setup->config.topo, arm->bench, buf, RUN_DRY_REASON);
+        (void)snprintf(buf, RUN_DRY_REASON, "%s", named_not_here(setup->config.topo, arm->bench));
     return buf;
 }
 
@@ -88,14 +88,14 @@ static void print_plan_line(const struct result *result, const struct arm *arm, 
     }
     if (arm->variant)
         (void)printf("  variant %s:\n", arm->variant->name);
-    char baseline[160];
+    const char *baseline;
     if (bench_is_team(arm->bench))
-        (void)snprintf(baseline, sizeof(baseline), "solo run: %u worker%s without the background%s",
-                       arm->planned_workers, arm->planned_workers == 1 ? "" : "s", same);
+        baseline = str_fmt("solo run: %u worker%s without the background%s", arm->planned_workers,
+                           arm->planned_workers == 1 ? "" : "s", same);
     else
-        (void)snprintf(baseline, sizeof(baseline), "solo run: %s of %u alone%s",
-                       arms_slices(arm) > 1 ? "in turn, one worker" : "worker 0",
-                       arm->planned_workers, same);
+        baseline = str_fmt("solo run: %s of %u alone%s",
+                           arms_slices(arm) > 1 ? "in turn, one worker" : "worker 0",
+                           arm->planned_workers, same);
     if (arm->is_baseline)
         text_wrap(baseline, printf("  %-*s ", width, name), width + 3, stdout);
     else
@@ -145,7 +145,7 @@ int run_dry_print(struct run_setup *setup, const struct run_options *options)
                setup->scenario->name, device_name(result->device), result->rounds_planned,
                result->rounds_planned == 1 ? "" : "s",
                result->until_clear ? " or more, until it is clear" : "",
-               UNITS_PLAIN(3, setup->config.measure_s), (unsigned long long)result->seed);
+               units_plain(setup->config.measure_s, 3), (unsigned long long)result->seed);
     int width = widest_name(result);
     for (size_t i = 0; i < result_measured(result); i++)
         print_plan_line(result, &result->arms[i],

@@ -11,6 +11,7 @@
 #include "harness/cmd/session/run_options.h"
 #include "harness/cmd/session/session.h"
 #include "harness/engine/run/run.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/progress.h"
 #include "harness/lib/say/terminal.h"
@@ -32,14 +33,14 @@ static void on_arm(void *arg, const struct arm *arm, unsigned round, size_t done
 {
     static char label[64];
     const struct session *s = arg;
-    char what[96];
+    const char *what;
     if (arm->bench->scan)
-        (void)statuses_name_arm(&s->setup->result, arm, what, sizeof(what));
+        what = statuses_name_arm(&s->setup->result, arm);
     else
-        (void)snprintf(what, sizeof(what), "%s, %u worker%s%s",
-                       arm->variant ? arm->variant->name : placement_infos[arm->placement].name,
-                       arm->workers, arm->workers == 1 ? "" : "s",
-                       arm->is_baseline ? " alone" : "");
+        what =
+            str_fmt("%s, %u worker%s%s",
+                    arm->variant ? arm->variant->name : placement_infos[arm->placement].name,
+                    arm->workers, arm->workers == 1 ? "" : "s", arm->is_baseline ? " alone" : "");
     (void)snprintf(label, sizeof(label), "round %u: %.50s", round + 1, what);
     const struct result *result = &s->setup->result;
     if (result->purpose == PURPOSE_TUNE || result->until_clear) { /* number of rounds unknown */
@@ -120,15 +121,14 @@ static size_t count_measured(const struct result *result)
 }
 
 /* ", at most 21 s left" where time ends the rounds, as their number is not known; else "". */
-static char *format_left(const struct session *s, char *buf, size_t size)
+static const char *format_left(const struct session *s)
 {
     const struct result *result = &s->setup->result;
     double limit_s = result->purpose == PURPOSE_TUNE ? s->options.max_time_s : result->rounds_s;
     double left_s = limit_s - (double)(clock_now_ns() - s->begin_ns) * 1e-9;
-    buf[0] = '\0';
     if (limit_s > 0)
-        (void)snprintf(buf, size, ", at most %.0f s left", left_s > 0 ? left_s : 0);
-    return buf;
+        return str_fmt(", at most %.0f s left", left_s > 0 ? left_s : 0);
+    return "";
 }
 
 static void report_round(const struct session *s, unsigned round)
@@ -136,8 +136,7 @@ static void report_round(const struct session *s, unsigned round)
     const struct result *result = &s->setup->result;
     enum { EACH = 10 }; /* an ab has many rounds */
     const size_t settings = count_measured(result);
-    char left[48];
-    (void)format_left(s, left, sizeof(left));
+    const char *left = format_left(s);
     if (result->purpose == PURPOSE_TUNE)
         log_info("round %u done, %zu setting%s%s", round + 1, settings, settings == 1 ? "" : "s",
                  left);
@@ -477,11 +476,10 @@ static int open_files(struct session *s, const char *subdirectory, struct err *e
 /* A dry run checks whether the results could be written. */
 static int check_out(const struct session *s, const char *subdirectory, struct err *err)
 {
-    char path[DIRECTORY_PATH_MAX];
     if (!s->options.out)
         return 0;
-    (void)snprintf(path, sizeof(path), "%s%s%s", s->options.out, subdirectory ? "/" : "",
-                   subdirectory ? subdirectory : "");
+    const char *path = str_fmt("%s%s%s", s->options.out, subdirectory ? "/" : "",
+                               subdirectory ? subdirectory : "");
     return directory_check(path, err);
 }
 

@@ -43,7 +43,7 @@ void session_print_times(const struct session *s, FILE *out)
     const struct result *result = &s->setup->result;
     struct doc doc = {0};
     double rounds_s = 0;
-    char name[96];
+    const char *name;
     doc_heading(&doc, "where the time went");
     struct doc_table *table = doc_table(&doc);
     doc_column(table, DOC_LABEL, "seconds");
@@ -52,7 +52,7 @@ void session_print_times(const struct session *s, FILE *out)
         doc_column(table, DOC_NUMBER, "%s", phase_name((enum phase)p));
     doc_column(table, DOC_NUMBER, "all");
     for (size_t i = 0; i < result->narms; i++) {
-        (void)statuses_name_arm(result, &result->arms[i], name, sizeof(name));
+        name = statuses_name_arm(result, &result->arms[i]);
         rounds_s += add_row(result->arms[i].is_control ? result->arms[i].bench->name : name, result,
                             i, i + 1, table);
     }

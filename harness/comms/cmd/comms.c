@@ -20,6 +20,7 @@
 #include "harness/comms/logs/read.h"
 #include "harness/comms/logs/record.h"
 #include "harness/engine/job/launcher.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/files/file.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/process.h"
@@ -178,12 +179,12 @@ static int use_directory(const char *out, unsigned tasks, char *path, size_t siz
 static int use_directory_of_task(const char *out, const struct job_env *job, char *path,
                                  size_t size, struct err *err)
 {
-    char task[COMMS_TASK_MAX], own[PATH_MAX + COMMS_TASK_MAX];
+    char task[COMMS_TASK_MAX];
     int rc = use_directory(out, job->size, path, size, err);
     if (rc || job->size == 1)
         return rc;
     comms_task_name(job->rank, job->size, task);
-    (void)snprintf(own, sizeof(own), "%s/%s", path, task);
+    const char *own = str_fmt("%s/%s", path, task);
     return use_directory(own, 1, path, size, err);
 }
 
@@ -234,8 +235,7 @@ static int set_environment(const char *plugin, const char *directory, const stru
 /* Makes NCCL write the order of its rings. Without it the rings are modelled. */
 static void ask_for_graphs(const char *directory)
 {
-    char graph[PATH_MAX + 32];
-    (void)snprintf(graph, sizeof(graph), "%s/" COMMS_GRAPH_FILE, directory);
+    const char *graph = str_fmt("%s/" COMMS_GRAPH_FILE, directory);
     (void)setenv(COMMS_GRAPH_VARIABLE, graph, 0);
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "harness/comms/logs/names.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/say/log.h"
 #include "harness/show/data/curves.h"
@@ -39,48 +40,44 @@ static uint64_t most_of(const struct comms_matrix *matrix)
 
 /* ---- between GPUs ---- */
 
-static void format_how(const struct comms_matrix *matrix, char text[static LINE])
+static const char *format_how(const struct comms_matrix *matrix)
 {
     static const char *const sources[] = {
         [COMMS_EXACT] = "exact: pairs as NCCL reports them",
         [COMMS_FROM_NCCL] = "order from NCCL",
         [COMMS_MODELLED] = "modelled: rings in the order of ranks",
     };
-    (void)snprintf(text, LINE, "%s%s. %u GPUs, all communicators together", sources[matrix->how],
+    return str_fmt("%s%s. %u GPUs, all communicators together", sources[matrix->how],
                    matrix->trees ? ", trees as NCCL builds them" : "", matrix->n);
 }
 
-static void format_rest(const struct comms_total *total, char text[static LINE])
+static const char *format_rest(const struct comms_total *total)
 {
-    char calls[24], bytes[24];
-    text[0] = '\0';
     if (total->matrix.unknown_calls)
-        (void)snprintf(text, LINE, "Not shown, as their pairs are unknown: %s calls of %sB",
-                       units_format_si((double)total->matrix.unknown_calls, calls, sizeof(calls)),
-                       units_format_si((double)total->matrix.unknown_bytes, bytes, sizeof(bytes)));
-    else if (total->assumed)
-        (void)snprintf(text, LINE,
-                       "Several GPUs of one process: numbered by the order of its ranks");
+        return str_fmt("Not shown, as their pairs are unknown: %s calls of %sB",
+                       units_si((double)total->matrix.unknown_calls),
+                       units_si((double)total->matrix.unknown_bytes));
+    if (total->assumed)
+        return "Several GPUs of one process: numbered by the order of its ranks";
+    return "";
 }
 
-static void name_gpu(const void *arg, unsigned axis, unsigned place, char text[static HEAT_TEXT])
+static const char *name_gpu(const void *arg, unsigned axis, unsigned place)
 {
     (void)arg;
     (void)axis;
-    (void)snprintf(text, HEAT_TEXT, "%u", place);
+    return str_fmt("%u", place);
 }
 
-static void format_bytes(const void *arg, size_t cell, char text[static HEAT_TEXT])
+static const char *format_bytes(const void *arg, size_t cell)
 {
     const struct comms_matrix *matrix = arg;
-    (void)units_format_si((double)matrix->bytes[cell], text, HEAT_TEXT - 1);
-    (void)strcat(text, "B");
+    return str_fmt("%sB", units_si((double)matrix->bytes[cell]));
 }
 
 static void put_values(const struct comms_view *view, double *value, FILE *out)
 {
     const struct comms_matrix *matrix = &view->total.matrix;
-    char how[LINE], rest[LINE];
     struct heat heat = {.n = {matrix->n, matrix->n},
                         .value = value,
                         .low = INFINITY,
@@ -98,8 +95,8 @@ static void put_values(const struct comms_view *view, double *value, FILE *out)
     }
     if (heat.low > heat.high / 2) /* else small differences would span all colours */
         heat.low = 0;
-    format_how(matrix, how);
-    format_rest(&view->total, rest);
+    const char *how = format_how(matrix);
+    const char *rest = format_rest(&view->total);
     found_put_kind(FIGURE_HEAT, out);
     dat_begin("Bytes between GPUs", how, rest, HEAT_COLUMNS, out);
     heat_put(&heat, out);
@@ -165,8 +162,8 @@ static struct prefix time_unit(double seconds)
 static void put_time_axes(const struct comms_view *view, const struct bins *bins,
                           const struct prefix *unit, FILE *out)
 {
-    char rest[LINE] = "", label[LINE], lost[24];
-    (void)snprintf(label, sizeof(label), "%s since the first call in the log", unit->text);
+    char rest[LINE] = "";
+    const char *label = str_fmt("%s since the first call in the log", unit->text);
     struct curves curves = {
         .x.label = label,
         .y = {.label = "enqueued a second (log scale)", .log = true, .ticks = FIGURE_TICKS_GBPS},
@@ -176,9 +173,9 @@ static void put_time_axes(const struct comms_view *view, const struct bins *bins
         if (bins->has[func])
             (void)names_add(&curves.names, comms_func_name(func));
     if (view->timeline.dropped)
-        (void)snprintf(
-            rest, sizeof(rest), "Not shown: the first %s events, as each log keeps the last %d",
-            units_format_si((double)view->timeline.dropped, lost, sizeof(lost)), COMMS_EVENTS);
+        (void)snprintf(rest, sizeof(rest),
+                       "Not shown: the first %s events, as each log keeps the last %d",
+                       units_si((double)view->timeline.dropped), COMMS_EVENTS);
     dat_begin("Bytes over time, by collective",
               "As requested by the program, all ranks together, by the time of enqueueing", rest,
               CURVES_COLUMNS, out);
@@ -267,10 +264,10 @@ static void find_ends(struct sizes *sizes)
 
 static void put_size_heading(const struct sizes *sizes, FILE *out)
 {
-    char rest[LINE] = "", calls[24];
+    char rest[LINE] = "";
     if (sizes->any_size)
         (void)snprintf(rest, sizeof(rest), "Not shown: %s calls of unknown size",
-                       units_format_si((double)sizes->any_size, calls, sizeof(calls)));
+                       units_si((double)sizes->any_size));
     dat_begin("Sizes of calls, by collective",
               "Calls by size as requested by the program, in powers of two; collectives: those of "
               "one rank",
@@ -284,8 +281,7 @@ static void put_size_places(const struct sizes *sizes, FILE *out)
     int step = (sizes->last - sizes->first) / TICKS_MOST + 1;
     dat_block("places", "number name", out);
     for (int b = sizes->first; b <= sizes->last; b += step) {
-        char text[24];
-        (void)units_format_bytes(b ? 1ull << (b - 1) : 0, text, sizeof(text));
+        const char *text = units_bytes(b ? 1ull << (b - 1) : 0);
         (void)fprintf(out, "%d \"%s\"\n", b - sizes->first, text);
     }
     dat_block("names", "number name", out);
@@ -308,10 +304,10 @@ static int put_sizes(const void *arg, FILE *out, struct err *err)
     dat_block("bars", BARS_COLUMNS, out);
     for (int b = sizes.first; b <= sizes.last; b++)
         for (int bar = 0; bar < sizes.bars; bar++) {
-            char text[24] = "";
+            const char *text = "";
             uint64_t calls = sizes.bar[bar][b];
             if (calls && numbers)
-                (void)snprintf(text, sizeof(text), "%" PRIu64, calls);
+                text = str_fmt("%" PRIu64, calls);
             if (calls)
                 (void)fprintf(out, "%d %d %" PRIu64 " NaN NaN \"%s\"\n", b - sizes.first, bar,
                               calls, text);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "harness/comms/logs/names.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/files/file.h"
 #include "harness/store/files/csv.h"
 
@@ -37,8 +38,7 @@ static void put_matrices(const void *of, FILE *out)
     const struct comms_view *view = of;
     put_pairs("total", &view->total.matrix, out);
     for (size_t c = 0; c < view->comms.n; c++) {
-        char scope[24];
-        (void)snprintf(scope, sizeof(scope), "%zu", c + 1);
+        const char *scope = str_fmt("%zu", c + 1);
         put_pairs(scope, &view->comms.communicator[c].matrix, out);
     }
 }
@@ -55,10 +55,10 @@ static void put_size(size_t c, const struct comms_line *line, const char *from_b
 
 static void put_line(size_t c, const struct comms_line *line, FILE *out)
 {
-    char from[24], bytes[24];
+    const char *bytes, *from;
     for (int b = 0; b < COMMS_SIZES; b++) {
-        (void)snprintf(from, sizeof(from), "%" PRIu64, b ? (uint64_t)1 << (b - 1) : 0);
-        (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, line->size_bytes[b]);
+        from = str_fmt("%" PRIu64, b ? (uint64_t)1 << (b - 1) : 0);
+        bytes = str_fmt("%" PRIu64, line->size_bytes[b]);
         if (line->sizes[b])
             put_size(c, line, from, line->sizes[b], bytes, out);
     }

@@ -2,9 +2,9 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "harness/comms/logs/names.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 struct judge {
@@ -14,15 +14,11 @@ struct judge {
     struct findings_about about;
 };
 
-char *comms_call_communicator(const struct comms_communicator *communicator, size_t at, char *buf,
-                              size_t size)
+const char *comms_call_communicator(const struct comms_communicator *communicator, size_t at)
 {
-    char name[COMMS_NAME_MAX + 4] = "";
-    if (communicator->name[0])
-        (void)snprintf(name, sizeof(name), "%s, ", communicator->name);
-    (void)snprintf(buf, size, "communicator %zu (%s%016" PRIx64 ")", at + 1, text_one_line(name),
-                   communicator->id);
-    return buf;
+    return text_one_line(str_fmt("communicator %zu (%s%s%016" PRIx64 ")", at + 1,
+                                 communicator->name, communicator->name[0] ? ", " : "",
+                                 communicator->id));
 }
 
 /* ---- of a communicator ---- */
@@ -213,15 +209,14 @@ static void judge_unidentified(struct judge *judge, size_t unidentified)
 int comms_judge(const struct comms_logs *logs, const struct comms *comms, struct findings *findings,
                 struct err *err)
 {
-    char subject[160] = "";
-    struct judge judge = {.about = {findings, err, subject}};
+    struct judge judge = {.about = {findings, err}};
     for (size_t i = 0; i < comms->n; i++)
         judge.counted |= comms->communicator[i].ndone > 0;
     judge_logs(&judge, logs);
     judge_unidentified(&judge, comms->unidentified);
     for (size_t i = 0; i < comms->n && !judge.about.rc; i++) {
         judge.communicator = &comms->communicator[i];
-        (void)comms_call_communicator(judge.communicator, i, subject, sizeof(subject));
+        judge.about.subject = comms_call_communicator(judge.communicator, i);
         judge_communicator(&judge);
     }
     return judge.about.rc;

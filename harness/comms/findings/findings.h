@@ -10,10 +10,9 @@
 int comms_judge(const struct comms_logs *logs, const struct comms *comms, struct findings *findings,
                 struct err *err);
 
-/* "communicator 2 (dp, 0000000000001a2b)", its name in all output; `at` counts from 0. Returns buf.
+/* "communicator 2 (dp, 0000000000001a2b)", its name in all output; `at` counts from 0.
  */
-char *comms_call_communicator(const struct comms_communicator *communicator, size_t at, char *buf,
-                              size_t size);
+const char *comms_call_communicator(const struct comms_communicator *communicator, size_t at);
 
 /* ---- usage.c ---- */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/str.h"
 
 /* A machine under one of its names. */
 struct alias {
@@ -58,9 +59,7 @@ static bool is_taken(const struct aliases *aliases, const char *called)
 static int report(const struct alias *alias, bool same_name, struct findings *findings,
                   struct err *err)
 {
-    char subject[80];
-    struct findings_about about = {findings, err, subject};
-    (void)snprintf(subject, sizeof(subject), "host %s", alias->name);
+    struct findings_about about = {findings, err, str_fmt("host %s", alias->name)};
     if (same_name)
         findings_report(&about, "comms_same_name", FINDING_NOTE,
                         "another machine has the same name: this one is %s here", alias->called);

@@ -2,9 +2,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "harness/lib/base/str.h"
 
 /* ---- what calls report ---- */
 
@@ -130,11 +131,10 @@ static uint64_t excess(uint64_t more, uint64_t less)
 
 static int report(const struct side *side, bool more, struct findings *findings, struct err *err)
 {
-    char subject[160];
-    struct findings_about about = {findings, err, subject};
+    struct findings_about about = {findings, err};
     if (!side->gpu)
         return 0;
-    (void)snprintf(subject, sizeof(subject), "GPU %s of %s", side->gpu->pci, side->gpu->host);
+    about.subject = str_fmt("GPU %s of %s", side->gpu->pci, side->gpu->host);
     findings_report(
         &about, more ? "comms_unexplained" : "comms_not_counted", FINDING_DOUBT,
         "NVLink's counters say that it %s %" PRIu64 " bytes, NCCL's calls %" PRIu64 ": %s",

@@ -2,12 +2,12 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/comms/logs/names.h"
 #include "harness/comms/view/collective_summary.h"
 #include "harness/comms/view/matrix.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/units.h"
 
 /* Thresholds: small calls per larger call, from which on small calls dominate; small calls in a row
@@ -92,19 +92,18 @@ static void judge_small(struct judge *judge, uint32_t func)
 {
     const struct comms_knee knee = comms_knee_of(judge->communicator, func);
     double small, large;
-    char limit[24], cost[80] = "", each[24], all[24], evidence[200], calls[24];
+    const char *cost = "", *limit, *calls;
     count_calls(judge, func, knee.bytes, &small, &large);
     if (small < COMMS_SMALL_CALLS || small < small_to_large * large)
         return;
     double row = length_of_rows(judge, func, knee.bytes);
-    (void)units_format_bytes((uint64_t)knee.bytes, limit, sizeof(limit));
+    limit = units_bytes((uint64_t)knee.bytes);
     if (!isnan(knee.latency_s))
-        (void)snprintf(cost, sizeof(cost), "; at %s each that is %s of each rank",
-                       units_format_seconds(knee.latency_s, each, sizeof(each)),
-                       units_format_seconds(knee.latency_s * small, all, sizeof(all)));
-    (void)snprintf(evidence, sizeof(evidence), "%.0f calls below %s, %.0f above, %.1f in a row%s",
-                   small, limit, large, row, isnan(knee.latency_s) ? "; not timed" : "");
-    (void)units_format_si(small, calls, sizeof(calls));
+        cost = str_fmt("; at %s each that is %s of each rank", units_seconds(knee.latency_s),
+                       units_seconds(knee.latency_s * small));
+    const char *evidence = str_fmt("%.0f calls below %s, %.0f above, %.1f in a row%s", small, limit,
+                                   large, row, isnan(knee.latency_s) ? "; not timed" : "");
+    calls = units_si(small);
     judge->about.evidence = evidence;
     if (row >= in_a_row && func != COMMS_SEND)
         findings_report(
@@ -160,17 +159,14 @@ static void add_sends(const struct comms_communicator *communicator, struct send
 
 static void report_uneven(struct judge *judge, const struct sends *sends)
 {
-    char evidence[200], most[24], mean[24];
     uint32_t n = judge->communicator->nranks;
     double by_rank = (double)sends->all / n;
     double by_pair = (double)sends->all / (double)(sends->pairs ? sends->pairs : 1);
     if (sends->all < COMMS_UNEVEN_BYTES)
         return;
-    judge->about.evidence = evidence;
     if ((double)sends->most_rank >= uneven * by_rank && n > 2) {
-        (void)snprintf(evidence, sizeof(evidence), "rank %u sent %sB, a rank on average %sB",
-                       sends->rank, units_format_si((double)sends->most_rank, most, sizeof(most)),
-                       units_format_si(by_rank, mean, sizeof(mean)));
+        judge->about.evidence = str_fmt("rank %u sent %sB, a rank on average %sB", sends->rank,
+                                        units_si((double)sends->most_rank), units_si(by_rank));
         findings_report(&judge->about, "comms_uneven_ranks", FINDING_DOUBT,
                         "rank %u sends %.1f times the mean of all ranks: the others wait for it. "
                         "Distribute its data, or place it closest to the others",
@@ -178,10 +174,9 @@ static void report_uneven(struct judge *judge, const struct sends *sends)
     }
     /* Ranks with one or two neighbours form a pipeline, whose ends are uneven by nature. */
     if ((double)sends->most_pair >= uneven * by_pair && sends->pairs >= 2 * (size_t)n && n > 2) {
-        (void)snprintf(evidence, sizeof(evidence), "%u to %u %sB, a pair on average %sB",
-                       sends->from, sends->to,
-                       units_format_si((double)sends->most_pair, most, sizeof(most)),
-                       units_format_si(by_pair, mean, sizeof(mean)));
+        judge->about.evidence =
+            str_fmt("%u to %u %sB, a pair on average %sB", sends->from, sends->to,
+                    units_si((double)sends->most_pair), units_si(by_pair));
         findings_report(&judge->about, "comms_uneven_peers", FINDING_DOUBT,
                         "rank %u sends %.1f times as much to rank %u as the average pair, and an "
                         "exchange lasts as long as its largest pair: balance the exchange (for "
@@ -211,12 +206,11 @@ static void judge_sends(struct judge *judge)
 int comms_usage_judge(const struct comms *comms, const struct comms_timeline *timeline,
                       struct findings *findings, struct err *err)
 {
-    char subject[160];
-    struct judge judge = {.timeline = timeline, .about = {findings, err, subject}};
+    struct judge judge = {.timeline = timeline, .about = {findings, err}};
     for (size_t i = 0; i < comms->n && !judge.about.rc; i++) {
         judge.communicator = &comms->communicator[i];
         judge.at = i;
-        (void)comms_call_communicator(judge.communicator, i, subject, sizeof(subject));
+        judge.about.subject = comms_call_communicator(judge.communicator, i);
         for (uint32_t func = COMMS_ALL_REDUCE; func < COMMS_FUNCS && !judge.about.rc; func++)
             if (func != COMMS_RECV)
                 judge_small(&judge, func);

@@ -1,9 +1,9 @@
 #include "harness/comms/json/comms.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "harness/comms/logs/names.h"
+#include "harness/lib/base/str.h"
 #include "harness/store/json/findings.h"
 #include "harness/store/json/value.h"
 
@@ -127,11 +127,10 @@ static json_t *arrival_to_json(const struct comms_arrival *arrival)
 
 static json_t *communicator_to_json(const struct comms_communicator *communicator)
 {
-    char id[24];
     json_t *calls = JSON_LIST(line, communicator->work.line, communicator->work.n,
                               line_to_json(line, communicator->nranks));
     json_t *done = JSON_LIST(each, communicator->done, communicator->ndone, done_to_json(each));
-    (void)snprintf(id, sizeof(id), "%016" PRIx64, communicator->id);
+    const char *id = str_fmt("%016" PRIx64, communicator->id);
     return json_pack("{s:s, s:o, s:i, s:i, s:b, s:o, s:o, s:o, s:o, s:o}", "id", id, "name",
                      json_value_text_or_null(communicator->name), "ranks",
                      (int)communicator->nranks, "nodes", (int)communicator->nodes, "ranks_told",
@@ -144,11 +143,9 @@ static json_t *communicator_to_json(const struct comms_communicator *communicato
 
 static json_t *gpu_to_json(const struct comms_total *total, const struct comms_gpu *gpu)
 {
-    char name[200];
     return json_pack("{s:i, s:o, s:o, s:o, s:o}", "gpu", (int)(gpu - total->gpu), "name",
-                     json_value_text(comms_call_gpu(gpu, name, sizeof(name))), "pci",
-                     json_value_text_or_null(gpu->pci), "host",
-                     json_value_text_or_null(gpu->log ? gpu->log->header.host : ""), "pid",
+                     json_value_text(comms_call_gpu(gpu)), "pci", json_value_text_or_null(gpu->pci),
+                     "host", json_value_text_or_null(gpu->log ? gpu->log->header.host : ""), "pid",
                      gpu->log ? uint_to_json((uint64_t)gpu->log->header.pid) : json_null());
 }
 
@@ -185,10 +182,9 @@ static json_t *total_to_json(const struct comms_view *view)
 
 static json_t *link_to_json(const struct comms_view *view, const struct comms_link *link)
 {
-    char name[120];
     return json_pack("{s:o, s:i, s:o, s:o, s:o}", "name",
-                     json_value_text(comms_call_link(&view->total, link, name, sizeof(name))),
-                     "gpu", (int)link->gpu, "bytes", uint_to_json(link->bytes), "gbps",
+                     json_value_text(comms_call_link(&view->total, link)), "gpu", (int)link->gpu,
+                     "bytes", uint_to_json(link->bytes), "gbps",
                      link->gbps > 0 ? json_real(link->gbps) : json_null(), "share",
                      json_value_real(comms_link_share(&view->links, link)));
 }

@@ -4,14 +4,13 @@
 #include <stdio.h>
 
 #include "harness/comms/tables/comms.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/show/html/html_parts.h"
 
 static void print_head(const struct html_comms *page, FILE *out)
 {
-    char title[300];
-    (void)snprintf(title, sizeof(title), "contend comms: %.200s", page->path);
-    html_begin(text_one_line(title), out);
+    html_begin(text_one_line(str_fmt("contend comms: %.200s", page->path)), out);
     (void)fputs("<header>\n<h1>Who sent how much to whom over NCCL</h1>\n", out);
     html_line("p", out, "%s: %zu processes, %zu communicators", page->path, page->view->logs.n,
               page->view->comms.n);

@@ -5,6 +5,7 @@
 
 #include "harness/comms/findings/findings.h"
 #include "harness/comms/logs/names.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 
@@ -161,13 +162,13 @@ void comms_add_findings_to_doc(const char *what, const struct findings *findings
 void comms_add_verdict_to_doc(const struct comms_view *view, struct doc *doc)
 {
     const struct comms_matrix *matrix = main_matrix(view);
-    char bytes[24], what[120];
     uint64_t sum = 0;
     for (uint32_t from = 0; from < matrix->n; from++)
         sum += row_sum(matrix, matrix->bytes, from);
-    (void)units_format_si((double)sum, bytes, sizeof(bytes));
-    (void)snprintf(what, sizeof(what), "%u %s%s sent %sB to each other", matrix->n,
-                   view->comms.n == 1 ? "rank" : "GPU", matrix->n == 1 ? "" : "s", bytes);
+    const char *bytes = units_si((double)sum);
+    const char *what =
+        str_fmt("%u %s%s sent %sB to each other", matrix->n, view->comms.n == 1 ? "rank" : "GPU",
+                matrix->n == 1 ? "" : "s", bytes);
     comms_add_findings_to_doc(what, &view->findings, doc);
     add_matrix(view, doc);
 }
@@ -176,7 +177,6 @@ void comms_add_verdict_to_doc(const struct comms_view *view, struct doc *doc)
 
 static void add_calls(const struct comms_communicator *communicator, struct doc *doc)
 {
-    char text[2000];
     bool timed = false;
     const struct comms_summary *work = &communicator->work;
     for (size_t i = 0; i < work->n; i++)
@@ -198,22 +198,21 @@ static void add_calls(const struct comms_communicator *communicator, struct doc 
         doc_cell(table, "%" PRIu64, line->bytes);
         if (timed) {
             doc_seconds(table, speed.time);
-            doc_cell(table, "%s", comms_gigabytes(speed.algbw, text));
-            doc_cell(table, "%s", comms_gigabytes(speed.busbw, text));
+            doc_cell(table, "%s", comms_gigabytes(speed.algbw));
+            doc_cell(table, "%s", comms_gigabytes(speed.busbw));
         }
-        doc_cell(table, "%s", comms_call_sizes(line, text, sizeof(text)));
+        doc_cell(table, "%s", comms_call_sizes(line));
     }
 }
 
 static void add_arrival(const struct comms_arrival *arrival, struct doc *doc)
 {
-    char all[48] = "", share[16];
+    char all[48] = "";
     double waited = comms_arrival_waited(arrival);
     if (!arrival->calls)
         return;
     if (!isnan(waited))
-        (void)snprintf(all, sizeof(all), " (all ranks: %s)",
-                       text_percent(waited, share, sizeof(share)));
+        (void)snprintf(all, sizeof(all), " (all ranks: %s)", text_percent(waited));
     doc_gap(doc);
     doc_text(doc,
              "The last %" PRIu64 " collectives: how often a rank came last, how late after the "
@@ -237,10 +236,8 @@ static void add_arrival(const struct comms_arrival *arrival, struct doc *doc)
 static void add_communicator(const struct comms_communicator *communicator, size_t at,
                              struct doc *doc)
 {
-    char name[160];
-    doc_heading(doc, "%s: %u rank%s on %u node%s",
-                comms_call_communicator(communicator, at, name, sizeof(name)), communicator->nranks,
-                communicator->nranks == 1 ? "" : "s", communicator->nodes,
+    doc_heading(doc, "%s: %u rank%s on %u node%s", comms_call_communicator(communicator, at),
+                communicator->nranks, communicator->nranks == 1 ? "" : "s", communicator->nodes,
                 communicator->nodes == 1 ? "" : "s");
     if (communicator->work.n)
         add_calls(communicator, doc);
@@ -272,11 +269,10 @@ static void add_details(const struct comms_view *view, struct doc *doc)
 {
     const struct comms_total *total = &view->total;
     size_t n = view->comms.n;
-    char name[200];
     doc_fold(doc, "Ranks, calls from each to each, and bytes by powers of ten");
     for (size_t i = 0; i < n; i++) {
         const struct comms_communicator *communicator = &view->comms.communicator[i];
-        (void)comms_call_communicator(communicator, i, name, sizeof(name));
+        const char *name = comms_call_communicator(communicator, i);
         doc_heading(doc, "%s", name);
         add_ranks(communicator, doc);
         if (n > 1 && communicator->ndone && communicator->matrix.n)
@@ -286,7 +282,7 @@ static void add_details(const struct comms_view *view, struct doc *doc)
     if (n > 1 && !view->total_note[0]) {
         doc_heading(doc, "All communicators");
         for (uint32_t i = 0; i < total->matrix.n && i < RANKS_MOST; i++)
-            doc_text(doc, "GPU %u: %s", i, comms_call_gpu(&total->gpu[i], name, sizeof(name)));
+            doc_text(doc, "GPU %u: %s", i, comms_call_gpu(&total->gpu[i]));
         add_rest(total->matrix.n, RANKS_MOST, "GPUs", doc);
         if (total->assumed)
             doc_text(doc, "Several GPUs of one process: numbered by the order of its ranks.");
@@ -302,7 +298,6 @@ static void add_details(const struct comms_view *view, struct doc *doc)
 
 static void add_links(const struct comms_view *view, struct doc *doc)
 {
-    char name[120], bytes[24];
     const struct comms_links *links = &view->links;
     if (links->n) {
         doc_heading(doc, "Links, the busiest first, and their share of what they can carry");
@@ -312,7 +307,7 @@ static void add_links(const struct comms_view *view, struct doc *doc)
         for (size_t i = 0; i < links->n && i < LINKS_MOST; i++) {
             const struct comms_link *link = &links->link[i];
             doc_row(table, DOC_PLAIN);
-            doc_cell(table, "%s", comms_call_link(&view->total, link, name, sizeof(name)));
+            doc_cell(table, "%s", comms_call_link(&view->total, link));
             doc_si(table, (double)link->bytes);
             if (link->gbps > 0)
                 doc_cell(table, "%.4g", link->gbps);
@@ -324,7 +319,7 @@ static void add_links(const struct comms_view *view, struct doc *doc)
     }
     if (view->ports.n && links->unknown_bytes)
         doc_text(doc, "%sB went between GPUs without a known link",
-                 units_format_si((double)links->unknown_bytes, bytes, sizeof(bytes)));
+                 units_si((double)links->unknown_bytes));
 }
 
 void comms_add_tables_to_doc(const struct comms_view *view, struct doc *doc)

@@ -55,7 +55,6 @@ static void add_none(const struct comms_counted *counted, struct doc *doc)
 void comms_nvlink_check_add_to_doc(const struct comms_nvlink_check *nvlink_check,
                                    const struct comms_counters *counters, struct doc *doc)
 {
-    char bytes[24];
     if (counters->n)
         doc_heading(doc, "Bytes over NVLink");
     for (size_t i = 0; i < counters->n && !nvlink_check->n; i++)
@@ -79,7 +78,7 @@ void comms_nvlink_check_add_to_doc(const struct comms_nvlink_check *nvlink_check
         doc_text(doc,
                  "Small sends may have sent up to %s more: NCCL does not report whether they used "
                  "LL",
-                 units_format_si((double)sum.flags, bytes, sizeof(bytes)));
+                 units_si((double)sum.flags));
     if (nvlink_check->elsewhere)
         doc_text(doc,
                  "Not on NVLink, as they go to another node or the GPU is unknown: bytes %" PRIu64,

@@ -154,12 +154,12 @@ void comms_arrival_report(const struct comms_arrival *arrival,
                           const struct comms_arrival_rank *rank, struct comms_arrival_text *text)
 {
     double calls = (double)arrival->calls;
-    (void)text_percent((double)rank->last / calls, text->last, sizeof(text->last));
-    (void)units_format_seconds((double)rank->late_ns / calls / 1e9, text->late, sizeof(text->late));
+    text_set(text->last, "%s", text_percent((double)rank->last / calls));
+    text_set(text->late, "%s", units_seconds((double)rank->late_ns / calls / 1e9));
     (void)strcpy(text->waited, "-");
     if (rank->timed_ns)
-        (void)text_percent((double)rank->waited_ns / (double)rank->timed_ns, text->waited,
-                           sizeof(text->waited));
+        text_set(text->waited, "%s",
+                 text_percent((double)rank->waited_ns / (double)rank->timed_ns));
 }
 
 /* NULL: no rank is late. */
@@ -179,14 +179,14 @@ static const struct comms_arrival_rank *find_late(const struct comms_arrival *ar
 void comms_arrival_judge(const struct comms_arrival *arrival, struct findings_about *about)
 {
     const struct comms_arrival_rank *latest = find_late(arrival);
-    char behind[24], each[24], waited[16] = "";
+    const char *waited = "";
     double calls = (double)arrival->calls;
     if (!latest)
         return;
-    (void)units_format_seconds((double)latest->late_ns / calls / 1e9, behind, sizeof(behind));
-    (void)units_format_seconds((double)arrival->span_ns / calls / 1e9, each, sizeof(each));
+    const char *behind = units_seconds((double)latest->late_ns / calls / 1e9);
+    const char *each = units_seconds((double)arrival->span_ns / calls / 1e9);
     if (arrival->timed)
-        (void)text_percent(comms_arrival_waited(arrival), waited, sizeof(waited));
+        waited = text_percent(comms_arrival_waited(arrival));
     if (arrival->one_process && latest->last == arrival->calls)
         findings_report(
             about, "comms_in_turn", FINDING_NOTE,

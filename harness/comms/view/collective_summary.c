@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/comms/logs/names.h"
 #include "harness/comms/view/merge.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 
@@ -141,23 +141,21 @@ struct comms_speed comms_line_speed(const struct comms_line *line, uint32_t nran
     return speed;
 }
 
-char *comms_call_sizes(const struct comms_line *line, char *buf, size_t size)
+const char *comms_call_sizes(const struct comms_line *line)
 {
-    char least[24];
-    buf[0] = '\0';
+    const char *text = "";
     for (int b = 0; b < COMMS_SIZES; b++)
         if (line->sizes[b])
-            text_append(buf, size, ", ", "%" PRIu64 " from %s", line->sizes[b],
-                        units_format_bytes(b ? 1ull << (b - 1) : 0, least, sizeof(least)));
+            str_add(&text, ", ", "%" PRIu64 " from %s", line->sizes[b],
+                    units_bytes(b ? 1ull << (b - 1) : 0));
     if (line->any_size)
-        text_append(buf, size, ", ", "%" PRIu64 " of any size", line->any_size);
-    return buf;
+        str_add(&text, ", ", "%" PRIu64 " of any size", line->any_size);
+    return text;
 }
 
-char *comms_gigabytes(double rate, char buf[static 24])
+const char *comms_gigabytes(double rate)
 {
-    (void)snprintf(buf, 24, isnan(rate) ? "-" : "%.2f", rate / 1e9);
-    return buf;
+    return str_fmt(isnan(rate) ? "-" : "%.2f", rate / 1e9);
 }
 
 void comms_summary_free(struct comms_summary *lines)

@@ -48,8 +48,8 @@ struct comms_speed {
 struct comms_speed comms_line_speed(const struct comms_line *line, uint32_t nranks);
 
 /* "3 from 4 KiB, 2 of any size"; "13.33" GB/s, "-" for NaN. Both return buf. */
-char *comms_call_sizes(const struct comms_line *line, char *buf, size_t size);
-char *comms_gigabytes(double rate, char buf[static 24]);
+const char *comms_call_sizes(const struct comms_line *line);
+const char *comms_gigabytes(double rate);
 
 /* Ranks that are present, each once. */
 size_t comms_ranks_present(const struct comms_communicator *communicator);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/store/files/csv_read.h"
 
@@ -193,24 +194,15 @@ double comms_link_share(const struct comms_links *links, const struct comms_link
     return most > 0 ? (double)link->bytes / most : NAN;
 }
 
-char *comms_call_link(const struct comms_total *total, const struct comms_link *link, char *buf,
-                      size_t size)
+const char *comms_call_link(const struct comms_total *total, const struct comms_link *link)
 {
-    switch (link->way) {
-    case GPU_WAY_NVLINK:
-        (void)snprintf(buf, size, "NVLink from GPU %u to GPU %u", link->gpu, link->to);
-        break;
-    case GPU_WAY_SWITCH:
-        (void)snprintf(buf, size, "NVLink %s GPU %u, %s the switch", link->in ? "into" : "out of",
-                       link->gpu, link->in ? "from" : "to");
-        break;
-    case GPU_WAY_PCIE:
-        (void)snprintf(buf, size, "PCIe %s GPU %u", link->in ? "into" : "out of", link->gpu);
-        break;
-    default:
-        (void)snprintf(buf, size, "network %s %s", link->in ? "into" : "out of",
-                       total->gpu[link->gpu].log->header.host);
-        break;
-    }
-    return text_one_line(buf);
+    const char *which = link->in ? "into" : "out of";
+    if (link->way == GPU_WAY_NVLINK)
+        return str_fmt("NVLink from GPU %u to GPU %u", link->gpu, link->to);
+    if (link->way == GPU_WAY_SWITCH)
+        return str_fmt("NVLink %s GPU %u, %s the switch", which, link->gpu,
+                       link->in ? "from" : "to");
+    if (link->way == GPU_WAY_PCIE)
+        return str_fmt("PCIe %s GPU %u", which, link->gpu);
+    return text_one_line(str_fmt("network %s %s", which, total->gpu[link->gpu].log->header.host));
 }

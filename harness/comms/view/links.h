@@ -57,8 +57,7 @@ void comms_links_free(struct comms_links *links);
 /* The share of its capacity that the link used in that time; NaN = unknown. */
 double comms_link_share(const struct comms_links *links, const struct comms_link *link);
 
-/* "NVLink out of GPU 0, to the switch", "PCIe into GPU 3", "network out of node1". Returns buf. */
-char *comms_call_link(const struct comms_total *total, const struct comms_link *link, char *buf,
-                      size_t size);
+/* "NVLink out of GPU 0, to the switch", "PCIe into GPU 3", "network out of node1". */
+const char *comms_call_link(const struct comms_total *total, const struct comms_link *link);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 struct maker {
@@ -22,20 +23,15 @@ double comms_log10(uint64_t value)
     return value ? log10((double)value) : NAN;
 }
 
-char *comms_call_gpu(const struct comms_gpu *gpu, char *buf, size_t size)
+const char *comms_call_gpu(const struct comms_gpu *gpu)
 {
-    char number[32] = "";
-    if (!gpu->log) {
-        (void)snprintf(buf, size, "rank %u of communicator %zu, without a log", gpu->rank,
+    if (!gpu->log)
+        return str_fmt("rank %u of communicator %zu, without a log", gpu->rank,
                        gpu->communicator + 1);
-        return buf;
-    }
-    if (gpu->slot)
-        (void)snprintf(number, sizeof(number), ", GPU %u of it", gpu->slot + 1);
-    (void)snprintf(buf, size, "%s%s%s, process %" PRId64 " (%s)%s", gpu->log->header.host,
-                   gpu->pci[0] ? ", GPU " : "", gpu->pci, gpu->log->header.pid,
-                   gpu->log->header.program, number);
-    return text_one_line(buf);
+    return text_one_line(str_fmt("%s%s%s, process %" PRId64 " (%s)%s", gpu->log->header.host,
+                                 gpu->pci[0] ? ", GPU " : "", gpu->pci, gpu->log->header.pid,
+                                 gpu->log->header.program,
+                                 gpu->slot ? str_fmt(", GPU %u of it", gpu->slot + 1) : ""));
 }
 
 /* ---- which GPUs there are ---- */

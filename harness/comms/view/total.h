@@ -37,9 +37,9 @@ void comms_total_free(struct comms_total *total);
 
 /*
  * "node1, GPU 0000:3b:00.0, process 77 (python)", without an address its number in the process; or
- * "rank 3 of communicator 1, without a log". Returns buf.
+ * "rank 3 of communicator 1, without a log".
  */
-char *comms_call_gpu(const struct comms_gpu *gpu, char *buf, size_t size);
+const char *comms_call_gpu(const struct comms_gpu *gpu);
 
 /* The logarithm for a scale by powers of ten; NaN for 0. */
 double comms_log10(uint64_t value);

@@ -36,14 +36,12 @@ static void write_task(pid_t pid, pid_t tid, void *arg)
 {
     struct state_text *text = arg;
     struct bitset mask;
-    char list[BITSET_LIST_MAX];
     if (affinity_get(tid, &mask))
         return; /* the thread has ended */
     text->n++;
     (void)fprintf(text->out, "%d %llu %d %llu %s\n", (int)pid,
                   (unsigned long long)task_started(pid, pid), (int)tid,
-                  (unsigned long long)task_started(pid, tid),
-                  bitset_format(&mask, list, sizeof(list)));
+                  (unsigned long long)task_started(pid, tid), bitset_format(&mask));
 }
 
 static bool is_there(const struct apply_process *process)
@@ -124,7 +122,6 @@ static void for_each_bound(const struct apply_process *process,
 static int bind_process(const struct apply_process *process, size_t *bound, struct err *err)
 {
     struct binding binding = {.cpus = process->cpus};
-    char list[BITSET_LIST_MAX];
     for (int pass = 0; pass < 2; pass++) {
         if (!is_there(process))
             return process->is_lead ? err_other_process(process->pid, process->name, err) : 0;
@@ -133,7 +130,7 @@ static int bind_process(const struct apply_process *process, size_t *bound, stru
     if (!binding.rc)
         for_each_bound(process, compare_task, &binding);
     *bound += !binding.rc;
-    (void)bitset_format(&process->cpus, list, sizeof(list));
+    const char *list = bitset_format(&process->cpus);
     if (binding.rc == -EIO)
         return err_set(err, -EIO, "thread %d of process %d is not on CPUs %.100s, read back",
                        (int)binding.tid, (int)process->pid, list);

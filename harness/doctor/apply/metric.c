@@ -194,7 +194,7 @@ static int take_number(struct metric *metric, const char *text, struct err *err)
         if (value < before)
             return err_set(err, -EINVAL,
                            "the counter fell from %s to %s; for a rate type --verify rate:COMMAND",
-                           UNITS_PLAIN(9, before), UNITS_PLAIN(9, value));
+                           units_plain(before, 9), units_plain(value, 9));
         return metric->n && value <= before ? 0 : add_sample(metric, value, err);
     }
     if (metric->is_cost && value <= 0)

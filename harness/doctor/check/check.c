@@ -9,6 +9,7 @@
 
 #include "harness/doctor/check/host_checks.h"
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/str.h"
 
 const struct check checks[] = {
     {31, "mask_escape", "threads that leave the mask of their process",
@@ -123,12 +124,11 @@ static bool is_bound(const struct view *view, const struct view_process *process
 bool check_append_bind(const struct view *view, const struct view_process *process, int tid,
                        const struct bitset *cpus, char *command, size_t size)
 {
-    char list[BITSET_LIST_MAX];
     if (is_bound(view, process, tid, cpus))
         return true;
     return check_append(command, size, "%s%staskset -%scp %s %d", command[0] ? " && " : "",
-                        check_sudo(view, process), tid ? "" : "a",
-                        bitset_format(cpus, list, sizeof(list)), tid ? tid : process->pid);
+                        check_sudo(view, process), tid ? "" : "a", bitset_format(cpus),
+                        tid ? tid : process->pid);
 }
 
 bool check_bind(struct checker *checker, const struct view_process *process, int tid,
@@ -179,13 +179,11 @@ static void name_subject(const struct finding_parts *parts, char *buf, size_t si
         }
 }
 
-const char *check_format_gain(const struct check_gain *gain, char *buf, size_t size)
+const char *check_format_gain(const struct check_gain *gain)
 {
     if (gain->most >= gain->times + 0.05)
-        (void)snprintf(buf, size, "%.1fx to %.1fx", gain->times, gain->most);
-    else
-        (void)snprintf(buf, size, "%s %.1fx", gain->at_least ? "at least" : "about", gain->times);
-    return buf;
+        return str_fmt("%.1fx to %.1fx", gain->times, gain->most);
+    return str_fmt("%s %.1fx", gain->at_least ? "at least" : "about", gain->times);
 }
 
 /* Nobody knows what others will do: a gain without this condition was 8x, and 4.4x beside others.
@@ -195,7 +193,6 @@ static const char condition[] = " It holds while others use no more CPU time tha
 static void append_gain(const struct finding_parts *parts, char *sentence, size_t size)
 {
     const struct check_gain *gain = &parts->gain;
-    char times[32];
     if (parts->severity == FINDING_NOTE && parts->cure == CURE_BIND && parts->command &&
         parts->command[0])
         (void)check_append(sentence, size,
@@ -203,10 +200,10 @@ static void append_gain(const struct finding_parts *parts, char *sentence, size_
     else if (!isfinite(gain->times))
         (void)check_append(sentence, size, " Its gain is not known.");
     else if (gain->times > 0)
-        (void)check_append(
-            sentence, size, " That makes %s %s as fast%s%s.%s", parts->nwho > 1 ? "them" : "it",
-            check_format_gain(gain, times, sizeof(times)), gain->at_least ? ": " : "",
-            gain->at_least ? gain->at_least : "", condition);
+        (void)check_append(sentence, size, " That makes %s %s as fast%s%s.%s",
+                           parts->nwho > 1 ? "them" : "it", check_format_gain(gain),
+                           gain->at_least ? ": " : "", gain->at_least ? gain->at_least : "",
+                           condition);
 }
 
 struct finding_parts finding_parts_bad(double cost, const struct view_process *const *who,

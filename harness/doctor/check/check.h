@@ -120,7 +120,7 @@ int checker_open(const struct view *view, struct checker *checker, struct err *e
 void checker_close(struct checker *checker);
 
 /* Writes why a group waits in the run queue: "itself", "4711 nvtop", "its quota". */
-void check_format_cause(const struct checker *checker, size_t group, char *buf, size_t size);
+const char *check_format_cause(const struct checker *checker, size_t group);
 
 /* Enough for what a tail tells of a few processes. */
 enum { FOOTNOTE_MAX = 400 };
@@ -218,8 +218,8 @@ size_t check_allocate(struct checker *checker, const bool *in, const struct bits
 bool check_write_slices(struct checker *checker, const size_t *groups, size_t n,
                         const struct bitset *slices, char *command, size_t size);
 
-/* Writes "about 2.0x", "at least 2.0x" or "1.2x to 2.0x". Returns buf. */
-const char *check_format_gain(const struct check_gain *gain, char *buf, size_t size);
+/* Writes "about 2.0x", "at least 2.0x" or "1.2x to 2.0x". */
+const char *check_format_gain(const struct check_gain *gain);
 
 /*
  * The gain of groups that ran for oncpu_s if they get `more_s` in addition. A team whose threads

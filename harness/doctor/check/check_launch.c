@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "harness/doctor/check/check.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 /* The argument after `word`, the first one if `word` is NULL; NULL: there is none. */
@@ -220,14 +221,15 @@ static void add_carried(const struct view_process *process, bool is_container, c
                         struct launch *launch)
 {
     enum { MOST = 300 }; /* leaves room for the rest of the line */
-    char carried[MOST] = "", missing[160] = "";
+    char carried[MOST] = "";
+    const char *missing = "";
     for (const char *const *names = view_carried + !is_container; *names; names++) {
         const char *value = view_setting(process, *names);
         char quoted[MOST];
         if (value && !(is_printable(value) &&
                        text_shell_word(value, quoted, sizeof(quoted)) < sizeof(quoted) &&
                        check_append(carried, sizeof(carried), "%s%s=%s", before, *names, quoted)))
-            (void)check_append(missing, sizeof(missing), "%s%s", missing[0] ? ", " : "", *names);
+            str_add(&missing, "", "%s%s", missing[0] ? ", " : "", *names);
     }
     (void)check_append(launch->command, sizeof(launch->command), "%s", carried);
     if (process->environ_refused)
@@ -249,26 +251,26 @@ static void write_shell_line(const struct view_process *process,
                              const struct env_changes *env_changes, const struct bitset *cpus,
                              struct launch *launch)
 {
-    char list[BITSET_LIST_MAX], *out = launch->command;
+    char *out = launch->command;
     const size_t size = sizeof(launch->command);
     note_lost_by_shell_line(launch);
     add_changes(env_changes, " ", '=', out, size);
     add_carried(process, false, " ", launch);
     if (cpus)
-        (void)check_append(out, size, " taskset -c %s", bitset_format(cpus, list, sizeof(list)));
+        (void)check_append(out, size, " taskset -c %s", bitset_format(cpus));
     (void)add_words(process, next_word(process, NULL), NULL, env_changes->argument, out, size);
 }
 
 static void write_unit(const char *unit, const struct env_changes *env_changes,
                        const struct bitset *cpus, struct launch *launch)
 {
-    char list[BITSET_LIST_MAX], *out = launch->command;
+    char *out = launch->command;
     const size_t size = sizeof(launch->command);
     (void)check_append(out, size,
                        "sudo mkdir -p /etc/systemd/system/%s.service.d && printf '[Service]", unit);
     add_changes(env_changes, "\\nEnvironment=", '=', out, size);
     if (cpus)
-        (void)check_append(out, size, "\\nCPUAffinity=%s", bitset_format(cpus, list, sizeof(list)));
+        (void)check_append(out, size, "\\nCPUAffinity=%s", bitset_format(cpus));
     (void)check_append(out, size,
                        "\\n' | sudo tee /etc/systemd/system/%s.service.d/threads.conf && sudo "
                        "systemctl daemon-reload && sudo systemctl restart %s",
@@ -285,7 +287,7 @@ static bool write_outside_shell(const struct view *view, const struct view_proce
                                 const struct env_changes *env_changes, const struct bitset *cpus,
                                 struct launch *launch)
 {
-    char name[160], list[BITSET_LIST_MAX], *out = launch->command;
+    char name[160], *out = launch->command;
     const size_t size = sizeof(launch->command);
     if (is_in_kubernetes(view, process)) {
         if (!env_changes->n)
@@ -305,8 +307,7 @@ static bool write_outside_shell(const struct view *view, const struct view_proce
                        name);
         add_carried(started, true, " -e ", launch);
         if (cpus)
-            (void)check_append(out, size, " --cpuset-cpus=%s",
-                               bitset_format(cpus, list, sizeof(list)));
+            (void)check_append(out, size, " --cpuset-cpus=%s", bitset_format(cpus));
         (void)check_append(out, size, " ... IMAGE");
         (void)add_words(started, next_word(started, NULL), NULL, env_changes->argument, out, size);
     } else if (find_unit(view, process, name, sizeof(name))) {
@@ -356,9 +357,8 @@ static struct env_changes find_new(const struct view_process *process,
     struct env_changes changes = *env_changes;
     changes.n = 0;
     for (unsigned i = 0; i < env_changes->n; i++) {
-        char name[ENV_CHANGE_MAX];
         const char *setting = env_changes->settings[i], *value = strchr(setting, '=');
-        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(setting, "="), setting);
+        const char *name = str_fmt("%.*s", (int)strcspn(setting, "="), setting);
         const char *now = view_setting(process, name);
         if (value && !(now && strcmp(now, value + 1) == 0))
             memcpy(changes.settings[changes.n++], setting, ENV_CHANGE_MAX);
@@ -423,9 +423,8 @@ static bool write_fewer(const struct view_process *above, unsigned seen, unsigne
 {
     unsigned found = 0;
     size_t before = 0; /* of the word before this one */
-    char was[16];
     bool fits = true;
-    (void)snprintf(was, sizeof(was), "%u", seen);
+    const char *was = str_fmt("%u", seen);
     for (const char *word = next_word(above, NULL); word && fits; word = next_word(above, word)) {
         const size_t option = find_count_option(word);
         const bool is_inside = option && word[option] && strcmp(word + option + 1, was) == 0;

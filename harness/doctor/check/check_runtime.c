@@ -7,6 +7,7 @@
 
 #include "harness/doctor/check/check.h"
 #include "harness/doctor/check/check_launch.h"
+#include "harness/lib/base/str.h"
 
 /*
  * Sources: libgomp's manual, "Environment Variables"; LLVM/OpenMP's and Intel's (KMP_BLOCKTIME);
@@ -424,28 +425,25 @@ const char *check_team_variable(size_t index)
     return index < sizeof(overruling) / sizeof(overruling[0]) ? overruling[index].name : NULL;
 }
 
-void check_team_format(const struct check_team *team, char *buf, size_t size)
+const char *check_team_format(const struct check_team *team)
 {
     const struct check_runtime *runtime = team->runtime;
     const char *name = strrchr(team->from, '/');
     name = name ? name + 1 : team->from;
     if (!runtime && name[0])
-        (void)snprintf(buf, size, "The code of %s starts them; its setting is not known", name);
-    else if (!runtime)
-        (void)snprintf(buf, size, "Their runtime is not known");
-    else if (team->pools > 1)
-        (void)snprintf(buf, size,
-                       "Its pools are nested: %u threads call %s, which adds threads of its own "
+        return str_fmt("The code of %s starts them; its setting is not known", name);
+    if (!runtime)
+        return "Their runtime is not known";
+    if (team->pools > 1)
+        return str_fmt("Its pools are nested: %u threads call %s, which adds threads of its own "
                        "and reads %s",
                        team->pools, runtime->name, runtime->variable);
-    else
-        (void)snprintf(buf, size, "Their runtime is %s%s, which reads %s%s%s",
-                       team->is_seen ? "" : "probably ", runtime->name,
-                       runtime->variable ? runtime->variable : "no variable",
-                       !runtime->other_setting ? ""
-                       : runtime->variable     ? "; or use "
-                                               : ": use ",
-                       runtime->other_setting ? runtime->other_setting : "");
+    return str_fmt("Their runtime is %s%s, which reads %s%s%s", team->is_seen ? "" : "probably ",
+                   runtime->name, runtime->variable ? runtime->variable : "no variable",
+                   !runtime->other_setting ? ""
+                   : runtime->variable     ? "; or use "
+                                           : ": use ",
+                   runtime->other_setting ? runtime->other_setting : "");
 }
 
 bool check_team_spins(const struct view_process *process, const struct check_team *team)

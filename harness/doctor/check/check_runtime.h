@@ -50,7 +50,7 @@ unsigned check_team_setting(const struct view_process *process, const struct che
 const char *check_team_variable(size_t index);
 
 /* "Their runtime is libgomp, which reads OMP_NUM_THREADS" */
-void check_team_format(const struct check_team *team, char *buf, size_t size);
+const char *check_team_format(const struct check_team *team);
 
 /* True if its threads spin while they wait, by its kind and its environment. */
 bool check_team_spins(const struct view_process *process, const struct check_team *team);

@@ -2,10 +2,10 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/str.h"
 
 bool cure_names(const struct found *found, int pid)
 {
@@ -86,21 +86,16 @@ void cure_free(struct cure_plan *plan)
     *plan = (struct cure_plan){0};
 }
 
-char *cure_format_other(const struct found *found, char *buf, size_t size)
+const char *cure_format_other(const struct found *found)
 {
     static const char *const kinds[] = {
         [CURE_BY_HAND] = "no binding",    [CURE_BIND] = "left for the next look",
         [CURE_SETTING] = "another start", [CURE_RESTART] = "a start with fewer threads",
         [CURE_FEWER] = "fewer processes", [CURE_ADMIN] = "a higher limit"};
-    char settings[COMMAND_MAX];
     if (found->env_changes.n)
-        (void)snprintf(buf, size, "a start with '%s'",
-                       env_changes_format(&found->env_changes, settings, sizeof(settings)));
-    else
-        (void)snprintf(buf, size, "%s",
-                       found->cure == CURE_BY_HAND && found->finding.command[0]
-                           ? "the command above"
-                       : found->cure == CURE_BIND && isnan(found->gain.times) ? "of unknown gain"
-                                                                              : kinds[found->cure]);
-    return buf;
+        return str_fmt("a start with '%s'", env_changes_format(&found->env_changes));
+    return str_fmt("%s",
+                   found->cure == CURE_BY_HAND && found->finding.command[0] ? "the command above"
+                   : found->cure == CURE_BIND && isnan(found->gain.times)   ? "of unknown gain"
+                                                                            : kinds[found->cure]);
 }

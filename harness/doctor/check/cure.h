@@ -37,6 +37,6 @@ void cure_free(struct cure_plan *plan);
 bool cure_names(const struct found *found, int pid);
 
 /* What fixes this finding instead: "a start with 'export OMP_NUM_THREADS=2'". */
-char *cure_format_other(const struct found *found, char *buf, size_t size);
+const char *cure_format_other(const struct found *found);
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
+
 static bool has_name_of(const struct env_changes *changes, const char *setting)
 {
     size_t length = strcspn(setting, "=");
@@ -28,8 +30,7 @@ void env_changes_set(struct env_changes *changes, const char *name, unsigned val
 void env_changes_set_option(struct env_changes *changes, const char *name, const char *option,
                             unsigned value)
 {
-    char setting[ENV_CHANGE_MAX];
-    (void)snprintf(setting, sizeof(setting), "%s=%s%u", name, option, value);
+    const char *setting = str_fmt("%s=%s%u", name, option, value);
     add(changes, setting);
 }
 
@@ -44,18 +45,16 @@ void env_changes_join(struct env_changes *changes, const struct env_changes *mor
         add(changes, more->settings[i]);
 }
 
-char *env_changes_format(const struct env_changes *changes, char *buf, size_t size)
+const char *env_changes_format(const struct env_changes *changes)
 {
-    size_t used = 0;
-    buf[0] = '\0';
+    const char *text = "";
     for (int sets = 1; sets >= 0; sets--) {
-        const char *verb = sets ? "export" : used ? " && unset" : "unset";
-        for (unsigned i = 0; i < changes->n && used < size; i++)
+        const char *verb = sets ? "export" : text[0] ? " && unset" : "unset";
+        for (unsigned i = 0; i < changes->n; i++)
             if ((strchr(changes->settings[i], '=') != NULL) == sets) {
-                used +=
-                    (size_t)snprintf(buf + used, size - used, "%s %s", verb, changes->settings[i]);
+                str_add(&text, "", "%s %s", verb, changes->settings[i]);
                 verb = "";
             }
     }
-    return buf;
+    return text;
 }

@@ -22,7 +22,7 @@ void env_changes_unset(struct env_changes *changes, const char *name);
 /* Adds the settings of `more` whose names are not in `changes` yet: the first one wins. */
 void env_changes_join(struct env_changes *changes, const struct env_changes *more);
 
-/* "export OMP_NUM_THREADS=8 && unset OMP_PROC_BIND", "" if empty. Returns buf. */
-char *env_changes_format(const struct env_changes *changes, char *buf, size_t size);
+/* "export OMP_NUM_THREADS=8 && unset OMP_PROC_BIND", "" if empty. */
+const char *env_changes_format(const struct env_changes *changes);
 
 #endif

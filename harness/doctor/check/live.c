@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/doctor/check/check.h"
+#include "harness/lib/base/text.h"
 
 /* Share of one CPU: a process that wants less is no worker; such a thread is not blocked. */
 static const double worker_least = 0.02;
@@ -94,7 +95,7 @@ static int find_causes(const struct view *view, const pid_t *pids, size_t npids,
             if (!top || top->pid != worker->pid || group->wait_s <= most_s)
                 continue;
             most_s = group->wait_s;
-            check_format_cause(&checker, g, worker->wait_cause, sizeof(worker->wait_cause));
+            text_set(worker->wait_cause, "%s", check_format_cause(&checker, g));
         }
     }
     checker_close(&checker);

@@ -1,10 +1,10 @@
 #include "harness/doctor/check/rivals.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 /* The weights that the commands set: nice 19, and cpu.weight 1 of 100. */
@@ -218,15 +218,14 @@ static bool append_cgroup(const struct view *view, const struct rival *rival, ch
                           size_t size)
 {
     const struct view_cgroup *cgroup = &view->cgroups[rival->id];
-    char word[2 * sizeof(cgroup->path)], path[sizeof(cgroup->path) + 16];
+    char word[2 * sizeof(cgroup->path)];
     const char *unit = find_unit(cgroup->path);
     if (unit) {
         (void)text_shell_word(unit, word, sizeof(word));
         return check_append(command, size, "%ssystemctl set-property --runtime %s CPUWeight=1",
                             check_root(view), word);
     }
-    (void)snprintf(path, sizeof(path), "%s/%s", cgroup->path,
-                   cgroup->v2 ? "cpu.weight" : "cpu.shares");
+    const char *path = str_fmt("%s/%s", cgroup->path, cgroup->v2 ? "cpu.weight" : "cpu.shares");
     (void)text_shell_word(path, word, sizeof(word));
     return check_append(command, size, "echo %d | %stee %s", cgroup->v2 ? 1 : 10, check_root(view),
                         word);

@@ -14,6 +14,7 @@
 #include "harness/doctor/check/check_launch.h"
 #include "harness/doctor/check/check_runtime.h"
 #include "harness/doctor/check/cpu_allocator.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 /* CPUs wanted per existing CPU: below this there is hardly a queue. */
@@ -98,13 +99,13 @@ static bool shares_pool(const struct teams *teams)
 }
 
 /* Long calls gain by the threads of a pool, even if one call has it at a time. */
-static void format_unused(const struct teams *teams, char *buf, size_t size)
+static const char *format_unused(const struct teams *teams)
 {
     if (shares_pool(teams) && teams->npools < teams->room)
-        (void)snprintf(buf, size,
-                       " Its %u callers then use %u of %u CPUs, so long calls may be slower: "
+        return str_fmt(" Its %u callers then use %u of %u CPUs, so long calls may be slower: "
                        "measure both with --verify and --restart.",
                        teams->npools, teams->npools, teams->room);
+    return "";
 }
 
 static void find_teams(const struct checker *checker, const bool *in, struct teams *teams)
@@ -236,10 +237,9 @@ static void write_starts(const struct checker *checker, const struct teams *team
  */
 static void format_size(const struct teams *teams, char *buf, size_t size)
 {
-    char list[BITSET_LIST_MAX], percent[16];
     const double spun = spin_share(teams);
     const unsigned nprocesses = teams->nprocesses + teams->nothers;
-    (void)bitset_format(&teams->cpus, list, sizeof(list));
+    const char *list = bitset_format(&teams->cpus);
     buf[0] = '\0';
     if (nprocesses > 1)
         (void)check_append(buf, size, "%u processes with ", nprocesses);
@@ -249,19 +249,17 @@ static void format_size(const struct teams *teams, char *buf, size_t size)
     if (teams->others >= 0.5)
         (void)check_append(buf, size, ", of which others take %.1f", teams->others);
     if (!isnan(spun))
-        (void)check_append(buf, size, ", and spin for %s of their CPU time",
-                           text_percent(spun, percent, sizeof(percent)));
+        (void)check_append(buf, size, ", and spin for %s of their CPU time", text_percent(spun));
 }
 
-/* Writes that pinning alone does not help, with its command, to buf. Sets the slices of teams. */
-static void format_pinning(struct checker *checker, const bool *in, struct teams *teams, char *buf,
-                           size_t size)
+/* Writes that pinning alone does not help, with its command, to text. Sets the slices of teams. */
+static const char *format_pinning(struct checker *checker, const bool *in, struct teams *teams)
 {
     char command[COMMAND_MAX] = "";
     struct bitset pool = {0}, given = checker->cpus_given;
-    buf[0] = '\0';
+    const char *text = "";
     if (teams->ngroups < 2)
-        return;
+        return text;
     (void)check_find_pool(checker, in, &pool);
     const unsigned cpus = teams->room / (unsigned)teams->ngroups;
     teams->nslices = check_allocate(checker, in, &pool, teams->groups, teams->slices);
@@ -269,28 +267,27 @@ static void format_pinning(struct checker *checker, const bool *in, struct teams
         check_write_slices(checker, teams->groups, teams->nslices, teams->slices, command,
                            sizeof(command)) &&
         command[0])
-        (void)snprintf(buf, size,
-                       " Pinning alone (%s) will not help: each still has %u threads on %u CPU%s.",
+        text = str_fmt(" Pinning alone (%s) will not help: each still has %u threads on %u CPU%s.",
                        command, teams->most, cpus, cpus == 1 ? "" : "s");
     checker->cpus_given = given;
+    return text;
 }
 
 static void report_crowd(struct checker *checker, const bool *in, struct teams *teams)
 {
     enum { TAIL_MOST = 424 }; /* fits after the sentence */
-    char command[COMMAND_MAX] = "", evidence[200], how[LAUNCH_HOW_MAX + 160] = "", runtime[200];
-    char now[LAUNCH_HOW_MAX + COMMAND_MAX];
+    char command[COMMAND_MAX] = "", evidence[200], how[LAUNCH_HOW_MAX + 160] = "";
     struct env_changes env_changes = {0};
     const double spun = spin_share(teams);
     const bool is_loss = !isnan(spun) || teams->spin_by_kind;
     format_size(teams, evidence, sizeof(evidence));
-    check_team_format(&teams->team[0], runtime, sizeof(runtime));
-    format_pinning(checker, in, teams, now, sizeof(now));
-    format_unused(teams, now, sizeof(now));
+    const char *runtime = check_team_format(&teams->team[0]);
+    const char *pinning = format_pinning(checker, in, teams), *unused = format_unused(teams);
+    const char *now = unused[0] ? unused : pinning;
     write_starts(checker, teams, command, sizeof(command), how, sizeof(how), &env_changes);
     if (strlen(now) + strlen(how) > TAIL_MOST)
-        now[0] = '\0';
-    (void)check_append(now, sizeof(now), "%s", how);
+        now = "";
+    str_add(&now, "", "%s", how);
     const struct finding_parts parts = {
         .severity = is_loss ? FINDING_BAD : FINDING_DOUBT,
         .cure = CURE_RESTART,
@@ -379,7 +376,7 @@ void check_narrow(struct checker *checker)
         const struct check_group *group = &checker->groups[g];
         const unsigned ncpus = bitset_count(&group->cpus), threads = count_threads(checker, g);
         const double wanted = (group->oncpu_s + group->wait_s) / view->wall_s;
-        char command[COMMAND_MAX] = "", evidence[200], list[BITSET_LIST_MAX];
+        char command[COMMAND_MAX] = "";
         struct bitset idle = {0}, room = group->cpus;
         memset(in, 0, checker->ngroups * sizeof(*in));
         const bool is_own = group->lead->mask >= 0 && /* masks of its threads: check_idle_cpus */
@@ -395,14 +392,14 @@ void check_narrow(struct checker *checker)
             more--;
         if (!more || !check_append_taskset(checker, g, &room, command, sizeof(command)))
             continue;
-        (void)snprintf(evidence, sizeof(evidence),
-                       "%u threads need %.1f CPUs at a time, but may use %u (%.60s)", threads,
-                       wanted, ncpus, bitset_format(&group->cpus, list, sizeof(list)));
+        const char *evidence =
+            str_fmt("%u threads need %.1f CPUs at a time, but may use %u (%.60s)", threads, wanted,
+                    ncpus, bitset_format(&group->cpus));
         struct finding_parts parts = finding_parts_bind(
             check_wait_share(group->oncpu_s, group->wait_s), &group->lead, 1, evidence, command);
         parts.gain = find_gain(checker, in, group, threads, bitset_count(&room));
         checker_report(checker, &parts, "its mask is too narrow: %s, while CPU %s idles.", evidence,
-                       bitset_format(&idle, list, sizeof(list)));
+                       bitset_format(&idle));
         checker->has_cause[g] = true;
     }
     free(in);

@@ -4,12 +4,12 @@
  * threads is set (onnxruntime's core/platform/posix/env.cc).
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/doctor/check/check.h"
 #include "harness/doctor/check/check_launch.h"
 #include "harness/doctor/check/check_runtime.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 struct escape {
@@ -125,20 +125,17 @@ static void report_escape(struct checker *checker, const struct escape *escape)
     const struct check_team team = check_team_of(checker->view, process);
     const unsigned fit = bitset_count(own);
     const double share = check_wait_share(escape->oncpu_s, escape->wait_s);
-    char evidence[192], runtime[200], list[BITSET_LIST_MAX], owns[BITSET_LIST_MAX], waited[16];
-    char how[LAUNCH_HOW_MAX + 2];
     struct env_changes env_changes;
     struct launch launch;
-    check_team_format(&team, runtime, sizeof(runtime));
+    const char *runtime = check_team_format(&team);
     check_team_set(process, &team, fit, &env_changes);
     launch_write(checker->view, process, &env_changes, NULL, fit, &launch);
-    (void)snprintf(how, sizeof(how), "%s%s", launch.how[0] ? " " : "", launch.how);
-    (void)snprintf(
-        evidence, sizeof(evidence),
-        "%u of %s (%d) on CPUs %.40s, while its mask is %.40s; waited %s of their "
-        "runnable time there",
-        escape->n, process->name, process->pid, bitset_format(&escape->cpus, list, sizeof(list)),
-        bitset_format(own, owns, sizeof(owns)), text_percent(share, waited, sizeof(waited)));
+    const char *how = str_fmt("%s%s", launch.how[0] ? " " : "", launch.how);
+    const char *evidence =
+        str_fmt("%u of %s (%d) on CPUs %.40s, while its mask is %.40s; waited %s of their "
+                "runnable time there",
+                escape->n, process->name, process->pid, bitset_format(&escape->cpus),
+                bitset_format(own), text_percent(share));
     struct finding_parts parts =
         finding_parts_bad(share, escape->who, escape->nvictims + 1, evidence, launch.command);
     parts.cure = CURE_RESTART;

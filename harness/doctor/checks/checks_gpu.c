@@ -1,14 +1,13 @@
 /* GPUs. Declared in host_checks.h. Pure. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "harness/doctor/check/host_checks.h"
+#include "harness/lib/base/str.h"
 #include "harness/machine/topo/topo_gpu.h"
 
-/* Returns buf. `bdf`: the GPU of the finding; without -i, a reset would hit all GPUs. */
-static const char *gpu_command(const struct view *view, const char *id, const char *bdf, char *buf,
-                               size_t size)
+/* Returns text. `bdf`: the GPU of the finding; without -i, a reset would hit all GPUs. */
+static const char *gpu_command(const struct view *view, const char *id, const char *bdf)
 {
     static const struct {
         const char *id;
@@ -26,13 +25,13 @@ static const char *gpu_command(const struct view *view, const char *id, const ch
          "pcie.link.width.current,pcie.link.width.max --format=csv"},
         {"gpu_xid", true, false, "dmesg | grep Xid"},
     };
-    buf[0] = '\0';
+    const char *text = "";
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
         if (strcmp(id, commands[i].id) == 0)
-            (void)snprintf(buf, size, "%s%s%s%s", commands[i].root ? check_root(view) : "",
-                           commands[i].command, commands[i].one ? " -i " : "",
-                           commands[i].one ? bdf : "");
-    return buf;
+            text =
+                str_fmt("%s%s%s%s", commands[i].root ? check_root(view) : "", commands[i].command,
+                        commands[i].one ? " -i " : "", commands[i].one ? bdf : "");
+    return text;
 }
 
 /* Other users of a GPU are no fault here, and the compute mode is a deliberate choice. */
@@ -45,16 +44,15 @@ static bool is_wanted(const struct finding *finding)
 
 static void report_wanted(struct checker *checker, const struct findings *all, const char *bdf)
 {
-    char command[160];
     for (size_t i = 0; i < all->n; i++) {
         const struct finding *finding = &all->all[i];
-        const struct finding_parts parts = {
-            .severity = finding->severity,
-            .cost = NAN,
-            .id = finding->id,
-            .subject = finding->subject,
-            .evidence = finding->evidence,
-            .command = gpu_command(checker->view, finding->id, bdf, command, sizeof(command))};
+        const struct finding_parts parts = {.severity = finding->severity,
+                                            .cost = NAN,
+                                            .id = finding->id,
+                                            .subject = finding->subject,
+                                            .evidence = finding->evidence,
+                                            .command =
+                                                gpu_command(checker->view, finding->id, bdf)};
         if (is_wanted(finding))
             checker_report(checker, &parts, "%s", finding->sentence);
     }
@@ -67,18 +65,16 @@ static void check_log(struct checker *checker)
     const struct facts *log = &checker->view->host->log;
     for (size_t i = 0; i < log->nevents; i++) {
         const struct facts_event *event = &log->events[i];
-        char subject[64], command[160];
         if (event->kind != EVENT_XID || event->last_s < checker->view->now_s - hour_s)
             continue;
-        (void)snprintf(subject, sizeof(subject), "GPU %s", event->unit);
-        const struct finding_parts parts = {
-            .severity = FINDING_BAD,
-            .cost = NAN,
-            .id = "gpu_xid",
-            .subject = subject,
-            .evidence = event->line,
-            .command =
-                gpu_command(checker->view, "gpu_xid", event->unit, command, sizeof(command))};
+        const char *subject = str_fmt("GPU %s", event->unit);
+        const struct finding_parts parts = {.severity = FINDING_BAD,
+                                            .cost = NAN,
+                                            .id = "gpu_xid",
+                                            .subject = subject,
+                                            .evidence = event->line,
+                                            .command =
+                                                gpu_command(checker->view, "gpu_xid", event->unit)};
         checker_report(checker, &parts,
                        "Xid %d in the kernel log (%u lines, the last within an hour)",
                        event->number, event->count);
@@ -88,12 +84,12 @@ static void check_log(struct checker *checker)
 void check_gpus(struct checker *checker)
 {
     const struct host *host = checker->view->host;
-    char name[64];
+    const char *name;
     int rc = 0;
     for (unsigned i = 0; host && host->topo && host->gpus && i < host->topo->ngpus && !rc; i++) {
         const struct topo_gpu *gpu = &host->topo->gpus[i];
         struct findings all = {0};
-        (void)topo_gpu_name(gpu, name, sizeof(name));
+        name = topo_gpu_name(gpu);
         rc = gpu_health_judge(&host->gpus[i], name, &all, checker->err);
         for (unsigned c = 0; c < host->nchanges && !rc; c++)
             if (strcmp(host->gpu_changes[c].pci_bdf, gpu->pci_bdf) == 0)

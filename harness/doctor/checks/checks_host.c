@@ -1,9 +1,9 @@
 /* NUMA balancing, clocks, memory. Declared in host_checks.h. Pure. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "harness/doctor/check/host_checks.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 
@@ -26,17 +26,16 @@ double host_share(const struct checker *checker, double cpus)
 void check_numa_balancing(struct checker *checker)
 {
     const struct host *host = checker->view->host;
-    char evidence[200], command[64];
     if (!host || checker->view->nnodes < 2)
         return;
     double moved = isnan(host->a_second.numa_moved) ? 0 : host->a_second.numa_moved;
     double cpus = host->a_second.numa_faults * fault_s + moved * move_s;
     if (isnan(cpus) || host_share(checker, cpus) < HOST_LEAST)
         return;
-    (void)snprintf(evidence, sizeof(evidence), "%.0f hint faults/s, %.0f pages moved/s",
-                   host->a_second.numa_faults, moved);
-    (void)snprintf(command, sizeof(command), "echo 0 | %stee /proc/sys/kernel/numa_balancing",
-                   check_root(checker->view));
+    const char *evidence =
+        str_fmt("%.0f hint faults/s, %.0f pages moved/s", host->a_second.numa_faults, moved);
+    const char *command =
+        str_fmt("echo 0 | %stee /proc/sys/kernel/numa_balancing", check_root(checker->view));
     const struct finding_parts parts =
         finding_parts_bad(host_share(checker, cpus), NULL, 0, evidence, command);
     checker_report(
@@ -49,15 +48,13 @@ void check_numa_balancing(struct checker *checker)
 void check_throttling(struct checker *checker)
 {
     const struct host *host = checker->view->host;
-    char evidence[200];
     if (!host)
         return;
     double s = host->a_second.throttled_s, events = host->a_second.throttles;
     double share = isnan(s) ? 0 : host_share(checker, s);
     if (share < HOST_LEAST && !(isnan(s) && events >= 1))
         return;
-    (void)snprintf(evidence, sizeof(evidence), "%.1f events/s, %.2f CPUs' time", events,
-                   isnan(s) ? 0 : s);
+    const char *evidence = str_fmt("%.1f events/s, %.2f CPUs' time", events, isnan(s) ? 0 : s);
     const struct finding_parts parts =
         finding_parts_bad(isnan(s) ? (double)NAN : share, NULL, 0, evidence, "sensors");
     checker_report(checker, &parts, "CPUs slow down by heat (%s): check fans and air flow.",
@@ -93,20 +90,19 @@ static bool saves_power(const struct host *host)
 void check_governor(struct checker *checker)
 {
     const struct host *host = checker->view->host;
-    char evidence[200], command[64];
     if (!host)
         return;
     double share = share_of_base(checker->view);
     bool saves = saves_power(host);
     if (isnan(share) || share >= (saves ? saving_most : slow_most))
         return;
-    (void)snprintf(evidence, sizeof(evidence), "governor %s%s%s; %.0f%% of the base clock",
-                   host->governor[0] ? host->governor : "not told",
-                   host->preference[0] ? ", energy preference " : "", host->preference,
-                   100 * share);
-    (void)snprintf(command, sizeof(command), "%s%s", check_root(checker->view),
-                   saves ? "cpupower frequency-set -g performance"
-                         : "turbostat --quiet --show Busy%,Bzy_MHz,PkgWatt");
+    const char *evidence =
+        str_fmt("governor %s%s%s; %.0f%% of the base clock",
+                host->governor[0] ? host->governor : "not told",
+                host->preference[0] ? ", energy preference " : "", host->preference, 100 * share);
+    const char *command = str_fmt("%s%s", check_root(checker->view),
+                                  saves ? "cpupower frequency-set -g performance"
+                                        : "turbostat --quiet --show Busy%,Bzy_MHz,PkgWatt");
     const struct finding_parts parts = finding_parts_bad(1 - share, NULL, 0, evidence, command);
     checker_report(checker, &parts, "CPUs of busy workers run below their base clock%s (%s).",
                    saves ? ", because the governor saves power"
@@ -156,20 +152,18 @@ static size_t find_members(const struct view *view, const struct host_memory *me
 static void report_memory(struct checker *checker, const struct host_memory *memory)
 {
     const struct view_process *who[FOUND_PIDS_MAX];
-    char evidence[200] = "", command[420], limit[32] = "no limit";
+    const char *command, *evidence = "", *limit = "no limit";
     if (!isnan(memory->limit_bytes))
-        (void)units_format_bytes((uint64_t)memory->limit_bytes, limit, sizeof(limit));
+        limit = units_bytes((uint64_t)memory->limit_bytes);
     if (!isnan(memory->some))
-        (void)check_append(evidence, sizeof(evidence), "%.1f%% of the time waited for memory; ",
-                           100 * memory->some);
+        str_add(&evidence, "", "%.1f%% of the time waited for memory; ", 100 * memory->some);
     if (memory->kills > 0)
-        (void)check_append(evidence, sizeof(evidence), "%.0f killed; ", memory->kills);
-    (void)check_append(evidence, sizeof(evidence), "%.0f pages/s read again; limit %s",
-                       memory->refaults, limit);
+        str_add(&evidence, "", "%.0f killed; ", memory->kills);
+    str_add(&evidence, "", "%.0f pages/s read again; limit %s", memory->refaults, limit);
     if (memory->path[0])
-        (void)snprintf(command, sizeof(command), "grep -s . %s/memory.*", memory->path);
+        command = str_fmt("grep -s . %s/memory.*", memory->path);
     else
-        (void)snprintf(command, sizeof(command), "ps -eo pid,rss,comm --sort=-rss | head");
+        command = "ps -eo pid,rss,comm --sort=-rss | head";
     const struct finding_parts parts =
         finding_parts_bad(find_memory_cost(checker->view->host, memory), who,
                           find_members(checker->view, memory, who), evidence, command);

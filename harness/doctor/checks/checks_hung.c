@@ -3,6 +3,7 @@
 
 #include "harness/doctor/check/host_checks.h"
 #include "harness/doctor/reader/host.h"
+#include "harness/lib/base/str.h"
 
 void check_hung(struct checker *checker)
 {
@@ -10,15 +11,16 @@ void check_hung(struct checker *checker)
     for (size_t i = 0; host && i < host->hung.n; i++) {
         const struct hung_process *hung = &host->hung.found[i];
         const struct view_process *who = view_find(checker->view, hung->pid);
-        char py_spy[48] = "", command[160], evidence[80], threads[48] = "its only thread waits";
+        char threads[48] = "its only thread waits";
+        const char *py_spy = "";
         if (!who)
             continue;
         if (hung->is_python)
-            (void)snprintf(py_spy, sizeof(py_spy), "py-spy dump --pid %d; ", hung->pid);
-        (void)snprintf(command, sizeof(command), "%sgdb -p %d -batch -ex 'thread apply all bt'",
-                       py_spy, hung->pid);
-        (void)snprintf(evidence, sizeof(evidence), "no thread ran for %.1f s",
-                       checker->view->now_s - hung->then_s);
+            py_spy = str_fmt("py-spy dump --pid %d; ", hung->pid);
+        const char *command =
+            str_fmt("%sgdb -p %d -batch -ex 'thread apply all bt'", py_spy, hung->pid);
+        const char *evidence =
+            str_fmt("no thread ran for %.1f s", checker->view->now_s - hung->then_s);
         if (hung->threads > 1)
             (void)snprintf(threads, sizeof(threads), "all %u threads wait", hung->threads);
         struct finding_parts parts = finding_parts_bad(1, &who, 1, evidence, command);

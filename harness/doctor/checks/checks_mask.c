@@ -1,10 +1,10 @@
 /* Masks that are too narrow, or differ between the threads of a process. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "harness/doctor/check/check_runtime.h"
 #include "harness/doctor/check/cpu_allocator.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 struct check_gain check_gain_of_idle(const struct view *view, const struct bitset *cpus,
@@ -50,7 +50,7 @@ void check_idle_cpus(struct checker *checker)
     for (size_t i = 0; i < view->nprocesses; i++) {
         const struct view_process *process = &view->processes[i];
         struct waits_beside_idle sum = {0};
-        char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], percent[16];
+        char command[COMMAND_MAX] = "";
         if (checker->group_of[i] < 0 || view_is_throttled(view, process))
             continue;
         for (size_t t = 0; t < process->ntasks; t++)
@@ -58,11 +58,10 @@ void check_idle_cpus(struct checker *checker)
         if (!check_waits(view, sum.oncpu_s, sum.wait_s))
             continue;
         double share = check_wait_share(sum.oncpu_s, sum.wait_s);
-        (void)bitset_format(&sum.wide, list, sizeof(list));
-        (void)snprintf(evidence, sizeof(evidence),
-                       "waited %s of their runnable time, while of CPUs %.40s %.1f idled",
-                       text_percent(share, percent, sizeof(percent)), list,
-                       view_idle_s(view, &sum.wide) / view->wall_s);
+        const char *list = bitset_format(&sum.wide);
+        const char *evidence =
+            str_fmt("waited %s of their runnable time, while of CPUs %.40s %.1f idled",
+                    text_percent(share), list, view_idle_s(view, &sum.wide) / view->wall_s);
         (void)check_bind(checker, process, 0, &sum.wide, command, sizeof(command));
         struct finding_parts parts = finding_parts_bind(share, &process, 1, evidence, command);
         if (command[0])
@@ -157,17 +156,17 @@ void check_inherited_mask(struct checker *checker)
     for (size_t i = 0; i < view->nprocesses; i++) {
         const struct view_process *process = &view->processes[i];
         const struct children children = find_children(checker, i, has_inherited_cpu);
-        char command[COMMAND_MAX] = "", evidence[160], percent[16];
+        char command[COMMAND_MAX] = "";
         struct bitset allowed;
         view_allowed_cpus(view, process, &allowed);
         if (!children.n || bitset_count(&allowed) < 2)
             continue;
         allocate_spare(checker, (size_t)checker->group_of[i], 2, &allowed);
         const double share = check_wait_share(children.oncpu_s, children.wait_s);
-        (void)snprintf(evidence, sizeof(evidence),
-                       "CPU %d of %u that its cgroup allows; waited %s of its runnable time",
-                       bitset_next(&view->masks[process->mask], 0), bitset_count(&allowed),
-                       text_percent(share, percent, sizeof(percent)));
+        const char *evidence =
+            str_fmt("CPU %d of %u that its cgroup allows; waited %s of its runnable time",
+                    bitset_next(&view->masks[process->mask], 0), bitset_count(&allowed),
+                    text_percent(share));
         const struct finding_parts parts = widen(checker, &children, &allowed, evidence, command);
         checker_report(checker, &parts,
                        "may use one CPU only, inherited from its parent %s (%d): %s. Start the "
@@ -183,18 +182,15 @@ void check_narrowed_children(struct checker *checker)
     for (size_t i = 0; i < view->nprocesses; i++) {
         const struct view_process *process = &view->processes[i];
         const struct children children = find_children(checker, i, was_narrowed);
-        char command[COMMAND_MAX] = "", evidence[160], percent[16];
-        char list[BITSET_LIST_MAX], parents[BITSET_LIST_MAX];
+        char command[COMMAND_MAX] = "";
         if (!children.n || children.n <= bitset_count(&view->masks[process->mask]))
             continue;
         const struct bitset *wide = &view->masks[process->parent_mask];
         const double share = check_wait_share(children.oncpu_s, children.wait_s);
-        (void)snprintf(evidence, sizeof(evidence),
-                       "bound to CPU %.40s, while it may use %.40s; they waited %s of their "
-                       "runnable time",
-                       bitset_format(&view->masks[process->mask], list, sizeof(list)),
-                       bitset_format(wide, parents, sizeof(parents)),
-                       text_percent(share, percent, sizeof(percent)));
+        const char *evidence = str_fmt(
+            "bound to CPU %.40s, while it may use %.40s; they waited %s of their "
+            "runnable time",
+            bitset_format(&view->masks[process->mask]), bitset_format(wide), text_percent(share));
         const struct finding_parts parts = widen(checker, &children, wide, evidence, command);
         checker_report(checker, &parts,
                        "%zu children of %s (%d), %s. Something narrowed their mask after they were "
@@ -251,17 +247,16 @@ void check_leader_alone(struct checker *checker)
     const struct view *view = checker->view;
     for (size_t i = 0; i < view->nprocesses; i++) {
         const struct view_process *process = &view->processes[i];
-        char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], percent[16];
+        char command[COMMAND_MAX] = "";
         if (checker->group_of[i] < 0 || process->mask < 0)
             continue;
         const struct wider wider = find_wider(view, process);
         double all_s = view_oncpu_s(process);
         if (wider.is_team || wider.oncpu_s < least_cpus * view->wall_s)
             continue;
-        (void)bitset_format(&view->masks[process->mask], list, sizeof(list));
-        (void)snprintf(evidence, sizeof(evidence),
-                       "%s of its CPU time is of threads that may leave CPUs %.60s",
-                       text_percent(wider.oncpu_s / all_s, percent, sizeof(percent)), list);
+        const char *list = bitset_format(&view->masks[process->mask]);
+        const char *evidence = str_fmt("%s of its CPU time is of threads that may leave CPUs %.60s",
+                                       text_percent(wider.oncpu_s / all_s), list);
         write_together(checker, process, &wider, command, sizeof(command));
         const struct finding_parts parts =
             finding_parts_bind(wider.oncpu_s / all_s, &process, 1, evidence, command);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "harness/doctor/check/cpu_allocator.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 
@@ -60,15 +61,14 @@ static void for_each_far(struct checker *checker, bool reachable,
 
 static void report_far(struct checker *checker, const struct far *far)
 {
-    char evidence[160], command[COMMAND_MAX] = "", list[BITSET_LIST_MAX], is[BITSET_LIST_MAX];
+    char command[COMMAND_MAX] = "";
     struct bitset cpus = {0}, can = far->can;
     int group = checker->group_of[far->process - checker->view->processes];
     view_add_cpus(checker->view, far->process, &cpus);
     allocate_spare(checker, group < 0 ? SIZE_MAX : (size_t)group,
                    group < 0 ? 1 : checker->groups[group].nrunnable, &can);
-    (void)snprintf(evidence, sizeof(evidence), "it runs on CPUs %.40s, near %.31s are %.40s",
-                   bitset_format(&cpus, is, sizeof(is)), far->gpus,
-                   bitset_format(&far->near, list, sizeof(list)));
+    const char *evidence = str_fmt("it runs on CPUs %.40s, near %.31s are %.40s",
+                                   bitset_format(&cpus), far->gpus, bitset_format(&far->near));
     (void)check_bind(checker, far->process, 0, &can, command, sizeof(command));
     const struct finding_parts parts = finding_parts_bind(NAN, &far->process, 1, evidence, command);
     checker_report(
@@ -85,12 +85,11 @@ void check_far_from_gpu(struct checker *checker)
 
 static void report_shut_out(struct checker *checker, const struct far *far)
 {
-    char evidence[160], list[BITSET_LIST_MAX], is[BITSET_LIST_MAX];
+    char evidence[160];
     struct bitset allowed;
     view_allowed_cpus(checker->view, far->process, &allowed);
     (void)snprintf(evidence, sizeof(evidence), "its cgroup has CPUs %.40s, near %.31s are %.40s",
-                   bitset_format(&allowed, is, sizeof(is)), far->gpus,
-                   bitset_format(&far->near, list, sizeof(list)));
+                   bitset_format(&allowed), far->gpus, bitset_format(&far->near));
     const struct finding_parts parts = finding_parts_bad(NAN, &far->process, 1, evidence, NULL);
     checker_report(
         checker, &parts,
@@ -144,7 +143,7 @@ static void report_no_memory(struct checker *checker, const struct view_process 
                              const struct bitset *nodes, double bytes)
 {
     const struct view *view = checker->view;
-    char evidence[160], command[COMMAND_MAX] = "", list[BITSET_LIST_MAX], size[32];
+    char command[COMMAND_MAX] = "";
     const struct bitset with_cpus = find_cpu_nodes(view);
     struct bitset can;
     int most = bitset_next(&with_cpus, 0);
@@ -155,10 +154,8 @@ static void report_no_memory(struct checker *checker, const struct view_process 
     bitset_and(&can, &view->node_cpus[most]);
     if (!bitset_empty(&can) && allocate_is_idle(view, &can))
         (void)check_append_bind(view, process, 0, &can, command, sizeof(command));
-    (void)snprintf(evidence, sizeof(evidence),
-                   "it runs on node %.40s, and its memory (%s) is on node %d",
-                   bitset_format(nodes, list, sizeof(list)),
-                   units_format_bytes((uint64_t)bytes, size, sizeof(size)), most);
+    const char *evidence = str_fmt("it runs on node %.40s, and its memory (%s) is on node %d",
+                                   bitset_format(nodes), units_bytes((uint64_t)bytes), most);
     const struct finding_parts parts = finding_parts_bad(NAN, &process, 1, evidence, command);
     checker_report(checker, &parts, "no memory that it may use is near its CPUs: %s.%s", evidence,
                    command[0] ? " CPUs near that memory are idle." : "");
@@ -176,16 +173,13 @@ static void report_pages(struct checker *checker, const struct view_process *pro
     keep_memory(view, process, &others);
     bitset_andnot(&others, nodes);
     bool is_wider = !bitset_empty(&process->about->mems) && !bitset_empty(&others);
-    char evidence[160], command[COMMAND_MAX] = "", from[BITSET_LIST_MAX], to[BITSET_LIST_MAX];
-    char percent[16], size[32];
-    (void)bitset_format(nodes, to, sizeof(to));
-    (void)snprintf(evidence, sizeof(evidence), "%s of its memory (%s) is not on node %.40s",
-                   text_percent(share, percent, sizeof(percent)),
-                   units_format_bytes((uint64_t)far_bytes, size, sizeof(size)), to);
+    const char *command = "", *to;
+    to = bitset_format(nodes);
+    const char *evidence = str_fmt("%s of its memory (%s) is not on node %.40s",
+                                   text_percent(share), units_bytes((uint64_t)far_bytes), to);
     if (!bitset_empty(&others))
-        (void)check_append(command, sizeof(command), "%smigratepages %d %s %s",
-                           check_sudo(view, process), (int)process->pid,
-                           bitset_format(&others, from, sizeof(from)), to);
+        str_add(&command, "", "%smigratepages %d %s %s", check_sudo(view, process),
+                (int)process->pid, bitset_format(&others), to);
     const struct finding_parts parts = finding_parts_bad(NAN, &process, 1, evidence, command);
     checker_report(checker, &parts,
                    "it runs on one node and has memory on another: %s.%s migratepages is of the "

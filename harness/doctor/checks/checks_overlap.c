@@ -1,11 +1,11 @@
 /* Processes that share CPUs, and the CPUs that they could get. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/doctor/check/check_runtime.h"
 #include "harness/doctor/check/cpu_allocator.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 size_t check_find_overlapping(const struct checker *checker, size_t first, bool *in)
@@ -151,12 +151,10 @@ bool check_teams_wait(const struct checker *checker, const bool *in)
  * What fewer processes at a time would do. The total stays the same only if none waits for another
  * on a CPU, which samples of all of them have to show.
  */
-static const char *format_fewer(const struct checker *checker, const bool *in, char *buf,
-                                size_t size)
+static const char *format_fewer(const struct checker *checker, const bool *in)
 {
     struct view_process sum = {0}; /* of samples */
     bool is_sampled = true, waits = false;
-    char percent[16];
     for (size_t i = 0; i < checker->view->nprocesses; i++) {
         const struct view_process *process = &checker->view->processes[i];
         if (checker->group_of[i] < 0 || !in[checker->group_of[i]])
@@ -170,20 +168,14 @@ static const char *format_fewer(const struct checker *checker, const bool *in, c
     }
     const double spun = view_spin_share(&sum);
     if (waits || spun >= check_spinning_least)
-        (void)snprintf(buf, size,
-                       "; there are fewer CPUs than processes, which spin or yield for %s of their "
+        return str_fmt("; there are fewer CPUs than processes, which spin or yield for %s of their "
                        "CPU time. Whether fewer at a time do more in total is not known",
-                       text_percent(spun, percent, sizeof(percent)));
-    else if (is_sampled && !isnan(spun))
-        (void)snprintf(
-            buf, size,
-            "; there are fewer CPUs than processes. Fewer processes at a time are faster "
-            "each, with the same total: samples show no spinning");
-    else
-        (void)snprintf(buf, size,
-                       "; there are fewer CPUs than processes. No samples show whether they wait "
-                       "for each other, so the total of fewer is not known");
-    return buf;
+                       text_percent(spun));
+    if (is_sampled && !isnan(spun))
+        return "; there are fewer CPUs than processes. Fewer processes at a time are faster "
+               "each, with the same total: samples show no spinning";
+    return "; there are fewer CPUs than processes. No samples show whether they wait "
+           "for each other, so the total of fewer is not known";
 }
 
 /*
@@ -192,8 +184,8 @@ static const char *format_fewer(const struct checker *checker, const bool *in, c
  */
 static void report_overlap(struct checker *checker, const bool *in)
 {
-    char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], idle_text[96] = "",
-         cost[16];
+    char command[COMMAND_MAX] = "";
+    const char *idle_text = "", *list;
     struct bitset pool = {0}, idle = {0}, slices[ALLOCATE_MOST];
     size_t groups[ALLOCATE_MOST];
     const struct crowd crowd = sum_up(checker, in);
@@ -204,8 +196,7 @@ static void report_overlap(struct checker *checker, const bool *in)
     const bool has_idle = !bitset_empty(&idle);
     const double more_s = fmin(crowd.wait_s, room * wall_s - crowd.oncpu_s);
     if (has_idle)
-        (void)snprintf(idle_text, sizeof(idle_text), " while CPU %.60s idles",
-                       bitset_format(&idle, list, sizeof(list)));
+        idle_text = str_fmt(" while CPU %.60s idles", bitset_format(&idle));
     const size_t n = check_allocate(checker, in, &pool, groups, slices);
     bool fits = check_write_slices(checker, groups, n, slices, command, sizeof(command));
     if (!fits && has_idle) {
@@ -213,12 +204,12 @@ static void report_overlap(struct checker *checker, const bool *in)
         bitset_or(&idle, &crowd.cpus);
         fits = write_wide(checker, in, &idle, command, sizeof(command));
     }
-    (void)bitset_format(&crowd.cpus, list, sizeof(list));
+    list = bitset_format(&crowd.cpus);
     double share = check_wait_share(crowd.oncpu_s, crowd.wait_s);
-    (void)snprintf(evidence, sizeof(evidence),
-                   "they need %.1f of the %u CPUs %.60s, and waited %s of that time",
-                   (crowd.oncpu_s + crowd.wait_s) / wall_s, bitset_count(&crowd.cpus), list,
-                   text_percent(share, cost, sizeof(cost)));
+    const char *evidence =
+        str_fmt("they need %.1f of the %u CPUs %.60s, and waited %s of that time",
+                (crowd.oncpu_s + crowd.wait_s) / wall_s, bitset_count(&crowd.cpus), list,
+                text_percent(share));
     const struct finding_parts parts = {
         .severity = has_idle ? FINDING_BAD : FINDING_NOTE,
         .cure = CURE_BIND,
@@ -229,9 +220,8 @@ static void report_overlap(struct checker *checker, const bool *in)
         .nwho = crowd.nleads,
         .evidence = evidence,
         .command = fits ? command : ""};
-    char fewer[200];
     const char *fix_text = has_idle         ? "; let them use it"
-                           : most < crowd.n ? format_fewer(checker, in, fewer, sizeof(fewer))
+                           : most < crowd.n ? format_fewer(checker, in)
                                             : "; each could have its own. No CPU idles, so the "
                                               "total gain is not known";
     checker_report(checker, &parts, "%zu busy processes share CPUs%s: %s%s.", crowd.n, idle_text,

@@ -6,6 +6,7 @@
 #include "harness/doctor/check/check_runtime.h"
 #include "harness/doctor/check/cpu_allocator.h"
 #include "harness/doctor/check/rivals.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 /* The causes of a group's wait, as shares of its waiting time. */
@@ -136,19 +137,17 @@ static struct check_gain find_gain(const struct checker *checker, const struct c
     return gain;
 }
 
-void check_format_cause(const struct checker *checker, size_t group, char *buf, size_t size)
+const char *check_format_cause(const struct checker *checker, size_t group)
 {
     struct blame blame;
     find_blame(checker, group, &blame);
     double most = fmax(fmax(blame.self, blame.others), fmax(blame.quota, blame.hypervisor));
     if (most == blame.others && blame.nhogs)
-        (void)snprintf(buf, size, "%d %s", (int)blame.hogs[0]->pid, blame.hogs[0]->name);
-    else
-        (void)snprintf(buf, size, "%s",
-                       most == blame.others  ? "others"
-                       : most == blame.quota ? "its quota"
-                       : most == blame.self  ? "itself"
-                                             : "the hypervisor");
+        return str_fmt("%d %s", (int)blame.hogs[0]->pid, blame.hogs[0]->name);
+    return str_fmt("%s", most == blame.others  ? "others"
+                         : most == blame.quota ? "its quota"
+                         : most == blame.self  ? "itself"
+                                               : "the hypervisor");
 }
 
 static void append_touched(const struct view_process *hog, size_t n, char *footnote, size_t size)
@@ -202,20 +201,17 @@ static void report_queue(struct checker *checker, size_t group)
 {
     const struct check_group *one = &checker->groups[group];
     struct blame blame;
-    char evidence[192], hogs[160] = "", waited[16], self[16], others[16], quota[16], stolen[16];
-    char command[COMMAND_MAX] = "", footnote[FOOTNOTE_MAX] = "", gained[32];
+    const char *hogs = "";
+    char command[COMMAND_MAX] = "", footnote[FOOTNOTE_MAX] = "";
     struct relief relief = {0};
     double share = check_wait_share(one->oncpu_s, one->wait_s);
     find_blame(checker, group, &blame);
     for (size_t i = 0; i < blame.nhogs; i++)
-        (void)check_append(hogs, sizeof(hogs), "%s%s (%d%s)",
-                           i ? ", " : "; the busiest others: ", blame.hogs[i]->name,
-                           (int)blame.hogs[i]->pid, blame.hogs[i]->realtime ? ", real-time" : "");
-    (void)snprintf(evidence, sizeof(evidence), "own threads %s, others %s, quota %s, hypervisor %s",
-                   text_percent(blame.self, self, sizeof(self)),
-                   text_percent(blame.others, others, sizeof(others)),
-                   text_percent(blame.quota, quota, sizeof(quota)),
-                   text_percent(blame.hypervisor, stolen, sizeof(stolen)));
+        str_add(&hogs, "", "%s%s (%d%s)", i ? ", " : "; the busiest others: ", blame.hogs[i]->name,
+                (int)blame.hogs[i]->pid, blame.hogs[i]->realtime ? ", real-time" : "");
+    const char *evidence = str_fmt("own threads %s, others %s, quota %s, hypervisor %s",
+                                   text_percent(blame.self), text_percent(blame.others),
+                                   text_percent(blame.quota), text_percent(blame.hypervisor));
     if (other_groups_s(checker, group) < (blame.nhogs ? blame.hogs[0]->cpu_s : 0))
         relief =
             suggest(checker, group, &blame, footnote, sizeof(footnote), command, sizeof(command));
@@ -224,7 +220,7 @@ static void report_queue(struct checker *checker, size_t group)
         find_gain(checker, one, &blame, &(struct relief){.freed_s = blame.others_s});
     if (!command[0] && blame.others > fmax(blame.self, blame.quota) && isfinite(alone.times))
         (void)check_append(footnote, sizeof(footnote), " Alone on its CPUs it would be %s as fast.",
-                           check_format_gain(&alone, gained, sizeof(gained)));
+                           check_format_gain(&alone));
     if (checker->has_cause[group] && !command[0])
         return;
     const struct finding_parts parts = {
@@ -240,7 +236,7 @@ static void report_queue(struct checker *checker, size_t group)
         checker, &parts,
         "it waits in the run queue for %s of the time that it wants to run, mostly because "
         "%s (%s%s).%s",
-        text_percent(share, waited, sizeof(waited)), find_main_cause(&blame), evidence, hogs,
+        text_percent(share), find_main_cause(&blame), evidence, hogs,
         is_own ? " If its threads do not wait for each other, that is no loss." : "");
 }
 
@@ -250,16 +246,14 @@ static void report_steal(struct checker *checker)
     const struct view *view = checker->view;
     static const double share_most = 0.1;
     struct bitset cpus = {0};
-    char evidence[96], percent[16];
     for (size_t g = 0; g < checker->ngroups; g++)
         bitset_or(&cpus, &checker->groups[g].cpus);
     double stolen_s = view_steal_s(view, &cpus), busy_s = view_busy_s(view, &cpus);
     double share = check_wait_share(busy_s, stolen_s);
     if (share < share_most || stolen_s < share_most * view->wall_s)
         return;
-    (void)snprintf(evidence, sizeof(evidence),
-                   "steal is %s of the time that these CPUs were needed",
-                   text_percent(share, percent, sizeof(percent)));
+    const char *evidence =
+        str_fmt("steal is %s of the time that these CPUs were needed", text_percent(share));
     const struct finding_parts parts = {
         .severity = FINDING_BAD, .cost = share, .subject = "hypervisor", .evidence = evidence};
     checker_report(

@@ -1,10 +1,10 @@
 /* Quotas of CPU time: teams larger than the quota, and cgroups that are throttled. */
 #include <math.h>
-#include <stdio.h>
 
 #include "harness/doctor/check/check.h"
 #include "harness/doctor/check/check_launch.h"
 #include "harness/doctor/check/check_runtime.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 /*
@@ -32,15 +32,14 @@ static bool is_sized(const struct view_process *process, const struct check_team
 }
 
 /* Writes for how many threads it was started. */
-static void format_setting(const struct view_process *process, const struct check_team *team,
-                           char *buf, size_t size)
+static const char *format_setting(const struct view_process *process, const struct check_team *team)
 {
     const unsigned set = check_team_setting(process, team);
     const char *option = set ? team->runtime->option : NULL;
-    buf[0] = '\0';
     if (set)
-        (void)snprintf(buf, size, " It was started with %s%s%u.",
-                       option ? option : team->runtime->variable, option ? "" : "=", set);
+        return str_fmt(" It was started with %s%s%u.", option ? option : team->runtime->variable,
+                       option ? "" : "=", set);
+    return "";
 }
 
 /* Unless threads wait for each other, fewer threads do the same work with the same quota. */
@@ -48,7 +47,6 @@ static void report_team(struct checker *checker, const struct view_process *proc
                         const struct check_team *team, unsigned threads, double quota,
                         const struct view_cgroup *cgroup)
 {
-    char evidence[192], runtime[200], set[80], now[16], tail[LAUNCH_HOW_MAX + 64];
     const unsigned fit = (unsigned)ceil(quota);
     const double spun = view_spin_share(process);
     struct launch launch = {0};
@@ -56,17 +54,17 @@ static void report_team(struct checker *checker, const struct view_process *proc
     const bool is_loss = check_team_waits(checker->view, process);
     const struct check_spin spin = {.share = spun,
                                     .samples = process->samples + process->missing_samples};
-    check_team_format(team, runtime, sizeof(runtime));
-    format_setting(process, team, set, sizeof(set));
+    const char *runtime = check_team_format(team);
+    const char *set = format_setting(process, team);
     check_team_set(process, team, fit, &env_changes);
     launch_write(checker->view, process, &env_changes, NULL, fit, &launch);
-    (void)snprintf(evidence, sizeof(evidence), "%u busy threads, %.3g CPUs granted by %.80s",
-                   threads, quota, cgroup->path);
-    (void)snprintf(tail, sizeof(tail), "%s%s%s",
-                   is_loss || isnan(spun)
-                       ? ""
-                       : " Then it does about the same work or more, with shorter pauses.",
-                   launch.how[0] ? " " : "", launch.how);
+    const char *evidence =
+        str_fmt("%u busy threads, %.3g CPUs granted by %.80s", threads, quota, cgroup->path);
+    const char *tail = str_fmt(
+        "%s%s%s",
+        is_loss || isnan(spun) ? ""
+                               : " Then it does about the same work or more, with shorter pauses.",
+        launch.how[0] ? " " : "", launch.how);
     const bool is_cured = launch.command[0] && view_is_throttled(checker->view, process);
     const struct finding_parts parts = {
         .severity = is_loss || is_cured ? FINDING_BAD : FINDING_NOTE,
@@ -83,8 +81,7 @@ static void report_team(struct checker *checker, const struct view_process *proc
         checker, &parts,
         "it has more threads than its cgroup's quota: %s. Together they use up the period, and "
         "then all are stopped; they spin for %s of their CPU time. %s.%s Start it with %u.",
-        evidence, isnan(spun) ? "an unknown share" : text_percent(spun, now, sizeof(now)), runtime,
-        set, fit);
+        evidence, isnan(spun) ? "an unknown share" : text_percent(spun), runtime, set, fit);
     const int group = checker->group_of[process - checker->view->processes];
     if (is_cured && group >= 0)
         checker->has_cause[group] = true;
@@ -113,9 +110,8 @@ void check_team_over_quota(struct checker *checker)
 static void write_lift(const struct view *view, const struct view_cgroup *cgroup, char *command,
                        size_t size)
 {
-    char word[512], path[sizeof(cgroup->path) + 32];
-    (void)snprintf(path, sizeof(path), "%s/%s", cgroup->path,
-                   cgroup->v2 ? "cpu.max" : "cpu.cfs_quota_us");
+    char word[512];
+    const char *path = str_fmt("%s/%s", cgroup->path, cgroup->v2 ? "cpu.max" : "cpu.cfs_quota_us");
     (void)text_shell_word(path, word, sizeof(word));
     command[0] = '\0';
     (void)check_append(command, size, "echo %s | %stee %s", cgroup->v2 ? "max" : "-1",
@@ -145,7 +141,8 @@ void check_throttled(struct checker *checker)
         const struct view_cgroup *cgroup = &view->cgroups[c];
         const struct view_process *who[FOUND_PIDS_MAX];
         size_t n = 0;
-        char evidence[192], command[COMMAND_MAX], percent[16], tail[COMMAND_MAX + 48];
+        char command[COMMAND_MAX];
+        const char *tail;
         struct bitset cpus = {0};
         bool is_team_waiting = false;
         double oncpu_s = 0, wait_s = 0, share = cgroup->throttled_periods / cgroup->periods;
@@ -163,17 +160,15 @@ void check_throttled(struct checker *checker)
             }
         if (!n)
             continue;
-        (void)snprintf(evidence, sizeof(evidence),
-                       "in %s of its periods, %.1f s in all, by the %.3g CPUs that %.80s grants",
-                       text_percent(share, percent, sizeof(percent)), cgroup->throttled_s,
-                       cgroup->quota_cpus, cgroup->path);
+        const char *evidence =
+            str_fmt("in %s of its periods, %.1f s in all, by the %.3g CPUs that %.80s grants",
+                    text_percent(share), cgroup->throttled_s, cgroup->quota_cpus, cgroup->path);
         write_lift(view, cgroup, command, sizeof(command));
         struct finding_parts parts = finding_parts_bad(
             check_wait_share(oncpu_s, cgroup->throttled_s), who, n, evidence, command);
         parts.cure = CURE_ADMIN;
         if (is_fitted(checker, who, n)) {
-            (void)snprintf(tail, sizeof(tail), " To lift it is up to its administrator: %s",
-                           command);
+            tail = str_fmt(" To lift it is up to its administrator: %s", command);
             parts.severity = FINDING_NOTE;
             parts.command = NULL;
             parts.tail = tail;

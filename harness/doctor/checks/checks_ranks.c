@@ -10,13 +10,13 @@
  * no effect in builds that do not yield (Debian's 4.0.2 with UCX).
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/doctor/check/check.h"
 #include "harness/doctor/check/check_launch.h"
 #include "harness/doctor/check/check_runtime.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 /* The busy processes of one job. */
@@ -201,9 +201,8 @@ static bool are_crowded(const struct checker *checker, const struct ranks *ranks
 }
 
 /* Writes the command and what it does. Open MPI can yield; the others get fewer ranks. */
-static void write_cure(const struct checker *checker, const struct ranks *ranks,
-                       struct launch *launch, struct env_changes *env_changes, char *cure,
-                       size_t size)
+static const char *write_cure(const struct checker *checker, const struct ranks *ranks,
+                              struct launch *launch, struct env_changes *env_changes)
 {
     const struct view *view = checker->view;
     const bool yields = is_open_mpi(ranks->who[0]);
@@ -213,7 +212,7 @@ static void write_cure(const struct checker *checker, const struct ranks *ranks,
     } else {
         launch_write_ranks(view, ranks->who[0], ranks->n, find_fitting(ranks), launch);
     }
-    (void)snprintf(cure, size, "Start as many as CPUs (%u)%s", find_fitting(ranks),
+    return str_fmt("Start as many as CPUs (%u)%s", find_fitting(ranks),
                    yields ? ", or let Open MPI yield while it polls "
                             "(OMPI_MCA_mpi_yield_when_idle=1)"
                           : "; no setting is known that lets them yield");
@@ -221,25 +220,22 @@ static void write_cure(const struct checker *checker, const struct ranks *ranks,
 
 static void report_ranks(struct checker *checker, const struct ranks *ranks)
 {
-    char evidence[200], list[BITSET_LIST_MAX], percent[16], cure[200],
-        tail[LAUNCH_HOW_MAX + 2] = "";
+    const char *tail = "";
     const double polled = poll_share(&ranks->sum);
     struct launch launch = {0};
     struct env_changes env_changes = {0};
     const unsigned ncpus = bitset_count(&ranks->cpus);
     const char *kind = ranks->launcher || has_rank(ranks->who[0]) ? "ranks" : "processes";
-    (void)snprintf(evidence, sizeof(evidence), "%u %s share %u CPU%s (%.60s)", ranks->n, kind,
-                   ncpus, ncpus == 1 ? "" : "s", bitset_format(&ranks->cpus, list, sizeof(list)));
+    const char *evidence = str_fmt("%u %s share %u CPU%s (%.60s)", ranks->n, kind, ncpus,
+                                   ncpus == 1 ? "" : "s", bitset_format(&ranks->cpus));
     if (ranks->nothers)
-        (void)check_append(evidence, sizeof(evidence), " with %u other%s that poll%s",
-                           ranks->nothers, ranks->nothers == 1 ? "" : "s",
-                           ranks->nothers == 1 ? "s" : "");
+        str_add(&evidence, "", " with %u other%s that poll%s", ranks->nothers,
+                ranks->nothers == 1 ? "" : "s", ranks->nothers == 1 ? "s" : "");
     if (!isnan(polled))
-        (void)check_append(evidence, sizeof(evidence), ", and poll for %s of their CPU time",
-                           text_percent(polled, percent, sizeof(percent)));
-    write_cure(checker, ranks, &launch, &env_changes, cure, sizeof(cure));
+        str_add(&evidence, "", ", and poll for %s of their CPU time", text_percent(polled));
+    const char *cure = write_cure(checker, ranks, &launch, &env_changes);
     if (launch.how[0])
-        (void)snprintf(tail, sizeof(tail), " %s", launch.how);
+        tail = str_fmt(" %s", launch.how);
     const struct finding_parts parts = {
         .severity = isnan(polled) ? FINDING_DOUBT : FINDING_BAD,
         .cure = CURE_RESTART,

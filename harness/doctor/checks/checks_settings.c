@@ -1,12 +1,12 @@
 /* Settings of processes at their start that contradict each other or are for debugging. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/doctor/check/check.h"
 #include "harness/doctor/check/check_launch.h"
 #include "harness/doctor/check/cpu_allocator.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 /*
@@ -89,19 +89,17 @@ static void report_setting(struct checker *checker, const struct view_process *p
                            enum finding_severity severity, const char *drop, const char *evidence,
                            const char *sentence)
 {
-    char command[COMMAND_MAX];
     struct env_changes env_changes = {0};
     if (drop)
         env_changes_unset(&env_changes, drop);
-    const struct finding_parts parts = {
-        .severity = severity,
-        .cure = drop ? CURE_SETTING : CURE_BY_HAND,
-        .cost = NAN,
-        .who = &process,
-        .nwho = 1,
-        .evidence = evidence,
-        .command = env_changes_format(&env_changes, command, sizeof(command)),
-        .env_changes = &env_changes};
+    const struct finding_parts parts = {.severity = severity,
+                                        .cure = drop ? CURE_SETTING : CURE_BY_HAND,
+                                        .cost = NAN,
+                                        .who = &process,
+                                        .nwho = 1,
+                                        .evidence = evidence,
+                                        .command = env_changes_format(&env_changes),
+                                        .env_changes = &env_changes};
     checker_report(checker, &parts, "%s.%s", sentence,
                    drop ? " Restart it without that setting." : "");
 }
@@ -112,18 +110,16 @@ static void find_settings(struct checker *checker, const struct view_process *pr
     const struct view_about *about = process->about;
     for (size_t i = 0; i < n; i++) {
         const struct setting *one = &settings[i];
-        char evidence[176] = "";
+        const char *evidence = "";
         bool is_read = !one->libraries || !about->maps_known || about->libraries & one->libraries;
         if (!is_read || !is_on(process, one->name, one->values) ||
             (one->other && !is_on(process, one->other, one->other_values)))
             continue;
         if (one->other)
-            (void)check_append(evidence, sizeof(evidence), "%s=%.48s, ", one->other,
-                               view_setting(process, one->other));
-        (void)check_append(evidence, sizeof(evidence), "%s=%.48s", one->name,
-                           view_setting(process, one->name));
-        report_setting(checker, process, one->severity, one->name, text_one_line(evidence),
-                       one->sentence);
+            str_add(&evidence, "", "%s=%.48s, ", one->other, view_setting(process, one->other));
+        str_add(&evidence, "", "%s=%.48s", one->name, view_setting(process, one->name));
+        report_setting(checker, process, one->severity, one->name,
+                       text_one_line(str_fmt("%s", evidence)), one->sentence);
         if (one->other)
             return;
     }
@@ -131,17 +127,16 @@ static void find_settings(struct checker *checker, const struct view_process *pr
 
 static void find_runtimes(struct checker *checker, const struct view_process *process)
 {
-    char evidence[200] = "";
+    const char *evidence = "";
     const struct view_about *about = process->about;
     if (about->nruntimes < 2)
         return;
     for (unsigned i = 0; i < about->nruntimes; i++) {
         const char *name = strrchr(about->runtimes[i], '/');
-        (void)check_append(evidence, sizeof(evidence), "%s%.60s", i ? ", " : "",
-                           name ? name + 1 : about->runtimes[i]);
+        str_add(&evidence, "", "%s%.60s", i ? ", " : "", name ? name + 1 : about->runtimes[i]);
     }
     report_setting(
-        checker, process, FINDING_DOUBT, NULL, text_one_line(evidence),
+        checker, process, FINDING_DOUBT, NULL, text_one_line(str_fmt("%s", evidence)),
         "it has loaded two OpenMP runtimes: each starts its own threads, and those of one "
         "spin while the others work");
 }
@@ -156,7 +151,6 @@ static void find_nested_openmp(struct checker *checker, const struct view_proces
     enum { TURNOVER_LEAST = 2 };
     const char *levels = view_setting(process, "OMP_MAX_ACTIVE_LEVELS");
     const char *nested = levels ? NULL : view_setting(process, "OMP_NESTED");
-    char evidence[160], value[32] = "";
     struct env_changes env_changes = {0};
     struct launch launch;
     const bool is_nested = (levels && strtol(levels, NULL, 10) > 1) ||
@@ -164,10 +158,10 @@ static void find_nested_openmp(struct checker *checker, const struct view_proces
     if (!is_nested || process->turnover < TURNOVER_LEAST ||
         !(process->about->libraries & LIBRARY_GOMP))
         return;
-    (void)snprintf(value, sizeof(value), "%s", levels ? levels : nested);
-    (void)snprintf(evidence, sizeof(evidence), "%s=%s, and %u threads were seen to start or end",
-                   levels ? "OMP_MAX_ACTIVE_LEVELS" : "OMP_NESTED", text_one_line(value),
-                   process->turnover);
+    const char *evidence =
+        str_fmt("%s=%s, and %u threads were seen to start or end",
+                levels ? "OMP_MAX_ACTIVE_LEVELS" : "OMP_NESTED",
+                text_one_line(str_fmt("%s", levels ? levels : nested)), process->turnover);
     env_changes_set(&env_changes, "OMP_MAX_ACTIVE_LEVELS", 1);
     launch_write(checker->view, process, &env_changes, NULL, 1, &launch);
     struct finding_parts parts = finding_parts_bad(NAN, &process, 1, evidence, launch.command);
@@ -271,7 +265,7 @@ void check_spin_wait(struct checker *checker)
     const struct view *view = checker->view;
     for (size_t i = 0; i < view->nprocesses; i++) {
         const struct view_process *process = &view->processes[i];
-        char evidence[160], command[COMMAND_MAX] = "", percent[16];
+        char command[COMMAND_MAX] = "";
         if (checker->group_of[i] < 0 || !process->about || !has_context(view, process))
             continue;
         const struct check_group *group = &checker->groups[checker->group_of[i]];
@@ -279,11 +273,10 @@ void check_spin_wait(struct checker *checker)
         if (!n || n > WAITERS_MOST || !check_waits(view, group->oncpu_s, group->wait_s))
             continue;
         double share = check_wait_share(group->oncpu_s, group->wait_s);
-        (void)snprintf(
-            evidence, sizeof(evidence),
-            "%u thread%s in user mode all the time, a context on a GPU, %s of the time it "
-            "wanted to run waited",
-            n, n == 1 ? "" : "s", text_percent(share, percent, sizeof(percent)));
+        const char *evidence =
+            str_fmt("%u thread%s in user mode all the time, a context on a GPU, %s of the time it "
+                    "wanted to run waited",
+                    n, n == 1 ? "" : "s", text_percent(share));
         widen_spinning(checker, (size_t)checker->group_of[i], process, command, sizeof(command));
         const struct finding_parts parts = {.severity = FINDING_DOUBT,
                                             .cure = CURE_BIND,

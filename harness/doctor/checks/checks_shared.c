@@ -1,9 +1,9 @@
 /* Bound workers that share cores. Declared in host_checks.h. Pure. */
 #include <math.h>
-#include <stdio.h>
 
 #include "harness/doctor/check/cpu_allocator.h"
 #include "harness/doctor/check/host_checks.h"
+#include "harness/lib/base/str.h"
 
 /*
  * Throughput of a core with two busy threads, relative to one: Intel, "Hyper-Threading Technology".
@@ -71,7 +71,7 @@ static void report_siblings(struct checker *checker, size_t a, size_t b,
     const struct check_group *one = &checker->groups[a], *other = &checker->groups[b];
     const struct view_process *who[] = {one->lead, other->lead};
     struct bitset free_cores = {0};
-    char command[420] = "", list[128], evidence[200];
+    char command[420] = "";
     unsigned n = bitset_count(shared);
     double lost = (2 - siblings_do) * n * use_of(checker, a) * use_of(checker, b);
     double share = lost * checker->view->wall_s / (one->oncpu_s + other->oncpu_s);
@@ -81,8 +81,8 @@ static void report_siblings(struct checker *checker, size_t a, size_t b,
     const struct bitset mask = unshared(checker, b, shared, &free_cores);
     if (!check_append_taskset(checker, b, &mask, command, sizeof(command)))
         command[0] = '\0';
-    (void)snprintf(evidence, sizeof(evidence), "siblings: CPUs %s of %d",
-                   bitset_format(shared, list, sizeof(list)), (int)other->lead->pid);
+    const char *evidence =
+        str_fmt("siblings: CPUs %s of %d", bitset_format(shared), (int)other->lead->pid);
     const struct finding_parts parts =
         finding_parts_bind(fmin(share, 1), who, 2, evidence, command);
     checker_report(checker, &parts,

@@ -25,19 +25,17 @@ static void report_more(const struct bystanders *bystanders, FILE *out)
 
 void doctor_print_bystanders(const struct bystanders *bystanders, FILE *out)
 {
-    char user[80];
     if (bystanders->n)
         (void)fprintf(out, "Other busy processes:\n");
     for (size_t i = 0; i < bystanders->n && i < NAMED; i++)
-        (void)fprintf(
-            out, "  %s (%d)%s: %.2f CPUs\n", bystanders->all[i].name, bystanders->all[i].pid,
-            doctor_whose(bystanders->all[i].uid, user, sizeof(user)), bystanders->all[i].cpus);
+        (void)fprintf(out, "  %s (%d)%s: %.2f CPUs\n", bystanders->all[i].name,
+                      bystanders->all[i].pid, doctor_whose(bystanders->all[i].uid),
+                      bystanders->all[i].cpus);
     report_more(bystanders, out);
 }
 
 void doctor_report_cost(const struct bystanders *bystanders, FILE *out)
 {
-    char user[80];
     double before = bystanders_cpus(bystanders, SIZE_MAX, false),
            after = bystanders_cpus(bystanders, SIZE_MAX, true);
     if (!bystanders->n || isnan(before) || isnan(after))
@@ -46,8 +44,7 @@ void doctor_report_cost(const struct bystanders *bystanders, FILE *out)
                   after);
     for (size_t i = 0; i < bystanders->n && i < NAMED; i++)
         (void)fprintf(out, "  %s (%d)%s: %.2f -> %.2f CPUs\n", bystanders->all[i].name,
-                      bystanders->all[i].pid,
-                      doctor_whose(bystanders->all[i].uid, user, sizeof(user)),
+                      bystanders->all[i].pid, doctor_whose(bystanders->all[i].uid),
                       bystanders_cpus(bystanders, i, false), bystanders_cpus(bystanders, i, true));
     report_more(bystanders, out);
 }
@@ -115,7 +112,7 @@ static int undo_and_report(const struct doctor_change *change, struct doctor_wat
         rc = doctor_watch_measure(watch, false, reader, signals, err);
     if (!rc)
         (void)printf("undone: their logs had %s lines/s before, %s with it, and %s after\n",
-                     UNITS_SI(before), UNITS_SI(watch->with), UNITS_SI(watch->before));
+                     units_si(before), units_si(watch->with), units_si(watch->before));
     return rc;
 }
 
@@ -125,8 +122,8 @@ static void report_watch(const struct doctor_apply_options *options,
     char state[1040], pids[640] = "";
     if (isfinite(watch->with / watch->before)) {
         (void)printf("their logs: %s -> %s lines/s (%sx), in one block each\n",
-                     UNITS_SI(watch->before), UNITS_SI(watch->with),
-                     UNITS_PLAIN(3, watch->with / watch->before));
+                     units_si(watch->before), units_si(watch->with),
+                     units_plain(watch->with / watch->before, 3));
         return;
     }
     (void)doctor_change_name_pids(change, pids, sizeof(pids));

@@ -10,6 +10,7 @@
 #include "harness/doctor/check/cure.h"
 #include "harness/doctor/cmd/doctor_apply.h"
 #include "harness/doctor/reader/host.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/plan/placement/check.h"
 #include "harness/show/doc/doc.h"
@@ -49,15 +50,14 @@ char *doctor_format_state(const struct doctor_apply_options *options, char *buf,
     return buf;
 }
 
-const char *doctor_whose(unsigned uid, char *buf, size_t size)
+const char *doctor_whose(unsigned uid)
 {
     const struct passwd *user = uid == getuid() ? NULL : getpwuid(uid);
-    buf[0] = '\0';
     if (user)
-        (void)snprintf(buf, size, " of %s", user->pw_name);
-    else if (uid != getuid())
-        (void)snprintf(buf, size, " of user %u", uid);
-    return buf;
+        return str_fmt(" of %s", user->pw_name);
+    if (uid != getuid())
+        return str_fmt(" of user %u", uid);
+    return "";
 }
 
 bool doctor_is_own_process(const void *arg, const struct view_process *process)
@@ -78,22 +78,20 @@ static bool is_target(const void *arg, const struct view_process *process)
 static void show(const struct planning *planning, const struct view_process *process,
                  const struct bitset *cpus)
 {
-    char now[BITSET_LIST_MAX], then[BITSET_LIST_MAX], user[80];
     struct bitset had = {0};
     view_add_cpus(planning->view, process, &had);
     (void)fprintf(planning->out, "  %s (%d)%s, and what it started: CPUs %s instead of %s\n",
-                  process->name, (int)process->pid, doctor_whose(process->uid, user, sizeof(user)),
-                  bitset_format(cpus, then, sizeof(then)), bitset_format(&had, now, sizeof(now)));
+                  process->name, (int)process->pid, doctor_whose(process->uid), bitset_format(cpus),
+                  bitset_format(&had));
 }
 
 /* Without root, only the user's own processes can be bound. */
 static bool may_bind(const struct planning *planning, const struct view_process *process)
 {
-    char user[80];
     if (planning->view->is_root || process->uid == planning->view->uid)
         return true;
     (void)fprintf(planning->out, "%s (%d)%s belongs to another user: only root can bind it.\n",
-                  process->name, (int)process->pid, doctor_whose(process->uid, user, sizeof(user)));
+                  process->name, (int)process->pid, doctor_whose(process->uid));
     return false;
 }
 
@@ -233,13 +231,11 @@ static void report_others(const struct planning *planning)
 {
     const struct cure_plan *cures = &planning->cures;
     bool has_settings = false;
-    char other[COMMAND_MAX];
     for (size_t i = 0; i < cures->nother && i < NAMED; i++) {
         const struct found *found = cures->other[i];
         has_settings |= found->env_changes.n;
         text_wrapped(planning->out, 0, 2, "Not bound: %s. The fix of %s is %s.",
-                     found->finding.subject, found->finding.id,
-                     cure_format_other(found, other, sizeof(other)));
+                     found->finding.subject, found->finding.id, cure_format_other(found));
     }
     if (cures->nother > NAMED)
         (void)fprintf(planning->out, "Nor for %zu more findings.\n", cures->nother - NAMED);

@@ -60,7 +60,7 @@ int doctor_find_state(const struct doctor_apply_options *options, char *path, si
 char *doctor_format_state(const struct doctor_apply_options *options, char *buf, size_t size);
 
 /* " of alice" if the user is not us. */
-const char *doctor_whose(unsigned uid, char *buf, size_t size);
+const char *doctor_whose(unsigned uid);
 
 /* For bystanders_find, where the change targets no job: contend itself and its children. */
 bool doctor_is_own_process(const void *arg, const struct view_process *process);

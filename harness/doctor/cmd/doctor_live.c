@@ -11,6 +11,7 @@
 #include "harness/doctor/json/live.h"
 #include "harness/doctor/reader/reader.h"
 #include "harness/doctor/tables/live.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/screen.h"
 #include "harness/lib/say/terminal.h"
@@ -168,8 +169,11 @@ static int run(struct session *session, struct err *err)
         session->args->looks != 1 && !session->args->json && terminal_has_escapes(STDOUT_FILENO);
     if (!rc && session->on_screen)
         rc = screen_open(&session->screen, session->signals.fd, err);
-    while (!rc && left-- > 0 && !rest(session, &rc, err))
+    const struct str_mark before = str_mark();
+    while (!rc && left-- > 0 && !rest(session, &rc, err)) {
         rc = look(session, err);
+        str_release(before);
+    }
     screen_close(&session->screen);
     return rc;
 }

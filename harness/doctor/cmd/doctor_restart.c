@@ -1,12 +1,12 @@
 /* Part of doctor --verify: starts copies of the job, alternately without and with the fix. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "harness/doctor/cmd/doctor_verify.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/clock.h"
@@ -17,12 +17,11 @@ static const double before_s = 1;
 /* One output for all copies of the job. */
 static int open_output(struct doctor_verify *verify, struct err *err)
 {
-    char path[64];
     verify->output_fd = memfd_create("contend doctor", MFD_CLOEXEC);
     if (verify->output_fd < 0)
         return err_sys(err, -errno, "no memory for what the job prints");
     (void)fcntl(verify->output_fd, F_SETFL, O_APPEND); /* several processes write there */
-    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", verify->output_fd);
+    const char *path = str_fmt("/proc/self/fd/%d", verify->output_fd);
     for (size_t i = 0; i < verify->meter.n; i++)
         metric_set_output(&verify->meter.all[i], path);
     return 0;

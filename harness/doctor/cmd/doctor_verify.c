@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "harness/doctor/apply/apply_guard.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/say/log.h"
@@ -130,22 +131,21 @@ static void print_verdict(const struct doctor_verify *verify)
 {
     const struct evidence *gain = &verify->trial.gain;
     const char *undone = verify->options->restart ? "" : ": undone";
-    char text[1200];
+    const char *text;
     if (gain->outcome == OUTCOME_UNCLEAR && isnan(gain->ratio))
-        (void)snprintf(text, sizeof(text),
-                       "inconclusive%s. %s: fewer than %d pairs of blocks were "
+        text = str_fmt("inconclusive%s. %s: fewer than %d pairs of blocks were "
                        "measured; allow more by --max-time.",
                        undone, verify->trial.what, GAIN_PAIRS_LEAST);
     else
-        (void)snprintf(
-            text, sizeof(text), "%s%s%s: %sx the speed (%sx to %sx), %s -> %s%s%s.%s%s",
+        text = str_fmt(
+            "%s%s%s: %sx the speed (%sx to %sx), %s -> %s%s%s.%s%s",
             gain->outcome == OUTCOME_FASTER    ? ""
             : gain->outcome == OUTCOME_UNCLEAR ? "inconclusive"
                                                : "no gain",
             gain->outcome == OUTCOME_FASTER ? "" : undone,
-            gain->outcome == OUTCOME_FASTER ? verify->trial.what : "", UNITS_PLAIN(3, gain->ratio),
-            UNITS_PLAIN(3, gain->low), UNITS_PLAIN(3, gain->high), UNITS_SI(gain->base),
-            UNITS_SI(gain->other), verify->trial.unit[0] ? " " : "", verify->trial.unit,
+            gain->outcome == OUTCOME_FASTER ? verify->trial.what : "", units_plain(gain->ratio, 3),
+            units_plain(gain->low, 3), units_plain(gain->high, 3), units_si(gain->base),
+            units_si(gain->other), verify->trial.unit[0] ? " " : "", verify->trial.unit,
             gain->outcome == OUTCOME_FASTER && !verify->options->restart
                 ? verify->trial.kept ? " Kept." : " Undone."
                 : "",
@@ -171,11 +171,10 @@ static void print(const struct doctor_verify *verify)
         verify->trial.pairs.n);
     doctor_report_cost(&verify->trial.bystanders, verify->out);
     if (verify->env_changes.n && !verify->options->restart) {
-        char settings[1024];
         (void)fprintf(verify->out,
                       "Not tried: %s, which needs a restart. --verify METRIC --restart COMMAND "
                       "measures it.\n",
-                      env_changes_format(&verify->env_changes, settings, sizeof(settings)));
+                      env_changes_format(&verify->env_changes));
     }
 }
 
@@ -282,7 +281,7 @@ int doctor_verify_run(struct doctor_verify *verify, struct reader *reader,
                 : "");
         return 0;
     }
-    (void)env_changes_format(&verify->env_changes, verify->trial.redo, sizeof(verify->trial.redo));
+    text_set(verify->trial.redo, "%s", env_changes_format(&verify->env_changes));
     (void)snprintf(verify->trial.what, sizeof(verify->trial.what), "started with '%.600s'",
                    verify->trial.redo);
     rc = doctor_verify_restart(verify, reader, err);

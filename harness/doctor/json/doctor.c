@@ -9,18 +9,16 @@ static json_t *processes_to_json(const struct view *view)
     json_t *array = json_array();
     for (size_t i = 0; array && i < view->nprocesses; i++) {
         const struct view_process *process = &view->processes[i];
-        char list[BITSET_LIST_MAX];
         struct bitset cpus = {0};
         if (!process->watched)
             continue;
         view_add_cpus(view, process, &cpus);
         (void)json_array_append_new(
-            array,
-            json_pack("{s:i, s:i, s:o, s:I, s:o, s:o, s:s}", "pid", (int)process->pid, "parent",
-                      (int)process->parent, "name", json_value_text(process->name), "threads",
-                      (json_int_t)process->ntasks, "cpu_s", json_value_real(view_oncpu_s(process)),
-                      "wait_s", json_value_real(view_wait_s(process)), "cpus",
-                      bitset_format(&cpus, list, sizeof(list))));
+            array, json_pack("{s:i, s:i, s:o, s:I, s:o, s:o, s:s}", "pid", (int)process->pid,
+                             "parent", (int)process->parent, "name", json_value_text(process->name),
+                             "threads", (json_int_t)process->ntasks, "cpu_s",
+                             json_value_real(view_oncpu_s(process)), "wait_s",
+                             json_value_real(view_wait_s(process)), "cpus", bitset_format(&cpus)));
     }
     return array;
 }

@@ -1,16 +1,15 @@
 #include "harness/doctor/json/live.h"
 
-#include <stdio.h>
-
+#include "harness/lib/base/str.h"
 #include "harness/store/json/value.h"
 #include "version.h"
 
 static json_t *used_to_json(const struct live *live, const struct live_worker *worker)
 {
     json_t *object = json_object();
-    char cpu[16];
+    const char *cpu;
     for (size_t c = 0; object && c < live->ncpus; c++) {
-        (void)snprintf(cpu, sizeof(cpu), "%u", live->os_cpu[c]);
+        cpu = str_fmt("%u", live->os_cpu[c]);
         if (worker->used[c] > 0)
             (void)json_object_set_new(object, cpu, json_value_real(worker->used[c]));
     }
@@ -19,7 +18,6 @@ static json_t *used_to_json(const struct live *live, const struct live_worker *w
 
 static json_t *worker_to_json(const struct live *live, const struct live_worker *worker)
 {
-    char list[BITSET_LIST_MAX];
     return json_pack(
         "{s:i, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "pid",
         (int)worker->pid, "name", json_value_text(worker->name), "processes",
@@ -28,7 +26,7 @@ static json_t *worker_to_json(const struct live *live, const struct live_worker 
         json_value_real(worker->blocked), "because", json_value_text_or_null(worker->wait_cause),
         "migrations", json_value_real(worker->migrations), "throttled",
         json_value_real(worker->throttled), "gpu_busy", json_value_real(worker->gpu_busy), "cpus",
-        bitset_format(&worker->cpus, list, sizeof(list)), "used", used_to_json(live, worker));
+        bitset_format(&worker->cpus), "used", used_to_json(live, worker));
 }
 
 json_t *live_to_json(const struct live *live)

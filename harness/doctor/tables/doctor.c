@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "harness/doctor/reader/host.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/show/doc/doc.h"
 
@@ -19,9 +20,10 @@ static void format_refused(const struct view *view, char *buf, size_t size)
 static void format_hidden(const struct view *view, char *buf, size_t size)
 {
     const struct view_hidden *hidden = &view->hidden;
-    char pids[160] = "", group[96] = "";
+    char group[96] = "";
+    const char *pids = "";
     for (unsigned i = 0; i < hidden->npids && i < VIEW_HIDDEN_MAX; i++)
-        (void)check_append(pids, sizeof(pids), "%s %d", i ? "," : "", hidden->pids[i]);
+        str_add(&pids, "", "%s %d", i ? "," : "", hidden->pids[i]);
     if (hidden->group[0])
         (void)snprintf(group, sizeof(group), " or a member of group %s", hidden->group);
     if (hidden->any)
@@ -92,7 +94,7 @@ int doctor_print(const struct view *view, const struct diagnosis *diagnosis, FIL
                  struct err *err)
 {
     struct findings findings = {0};
-    char unread[DOCTOR_UNREAD_MAX], percent[16];
+    char unread[DOCTOR_UNREAD_MAX];
     size_t tasks, n = count_watched(view, &tasks), bad = 0;
     int rc = diagnosis_findings(diagnosis, &findings, err);
     if (!rc) {
@@ -110,7 +112,7 @@ int doctor_print(const struct view *view, const struct diagnosis *diagnosis, FIL
         if (doctor_format_unread(view, unread, sizeof(unread))[0])
             text_wrap(unread, 0, 0, out);
         (void)fprintf(out, "Watching took %s of one CPU.\n",
-                      text_percent(view->own_s / view->wall_s, percent, sizeof(percent)));
+                      text_percent(view->own_s / view->wall_s));
     }
     findings_free(&findings);
     return rc;

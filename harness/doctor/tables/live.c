@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 enum { COLUMNS = 80, LABEL = 9, LINE_MAX_BYTES = 512, HEAD_ROWS = 2, STRIP_HEAD_ROWS = 2 };
@@ -26,15 +27,13 @@ static void put_line(const struct live_style *style, const char *color, const ch
 }
 
 /* "1.25", "12.5", "125"; "-" = unknown. */
-static char *format_cpus(double cpus, char buf[16])
+static const char *format_cpus(double cpus)
 {
-    (void)snprintf(buf, 16,
-                   isnan(cpus)    ? "-"
+    return str_fmt(isnan(cpus)    ? "-"
                    : cpus < 9.995 ? "%.2f"
                    : cpus < 99.95 ? "%.1f"
                                   : "%.0f",
                    cpus);
-    return buf;
 }
 
 static char *format_share(double share, char buf[16])
@@ -45,28 +44,27 @@ static char *format_share(double share, char buf[16])
 
 static void put_machine(const struct live *live, const struct live_style *style, FILE *out)
 {
-    char line[LINE_MAX_BYTES], busy[16], steal[16], pressure[16], own[16];
-    (void)snprintf(line, sizeof(line),
-                   "%zu worker%s, %zu CPUs %s busy, %s stolen, load %.1f, pressure %s, own %s",
-                   live->nworkers, live->nworkers == 1 ? "" : "s", live->ncpus,
-                   format_share(live->busy, busy), format_share(live->steal, steal), live->load,
-                   format_share(live->pressure, pressure),
-                   text_percent(live->own, own, sizeof(own)));
+    char busy[16], steal[16], pressure[16];
+    const char *line =
+        str_fmt("%zu worker%s, %zu CPUs %s busy, %s stolen, load %.1f, pressure %s, own %s",
+                live->nworkers, live->nworkers == 1 ? "" : "s", live->ncpus,
+                format_share(live->busy, busy), format_share(live->steal, steal), live->load,
+                format_share(live->pressure, pressure), text_percent(live->own));
     put_line(style, "", line, out);
 }
 
 static void put_worker(const struct live_worker *worker, const struct live_style *style, FILE *out)
 {
-    char line[LINE_MAX_BYTES], on[16], queue[16], blocked[16], throttled[16], gpu[16],
-        moves[16] = "-";
+    char throttled[16], gpu[16];
+    const char *moves = "-";
     bool waits = worker->queue > 0.1 * (worker->queue + worker->oncpu) && worker->queue > 0.05;
     if (!isnan(worker->migrations))
-        (void)snprintf(moves, sizeof(moves), "%.0f", worker->migrations);
-    (void)snprintf(line, sizeof(line), "%8d %-15s %4u %5s %5s %5s %5s %5s %4s %s", (int)worker->pid,
-                   worker->name, worker->nthreads, format_cpus(worker->oncpu, on),
-                   format_cpus(worker->queue, queue), format_cpus(worker->blocked, blocked), moves,
-                   format_share(worker->throttled, throttled), format_share(worker->gpu_busy, gpu),
-                   worker->wait_cause);
+        moves = str_fmt("%.0f", worker->migrations);
+    const char *line =
+        str_fmt("%8d %-15s %4u %5s %5s %5s %5s %5s %4s %s", (int)worker->pid, worker->name,
+                worker->nthreads, format_cpus(worker->oncpu), format_cpus(worker->queue),
+                format_cpus(worker->blocked), moves, format_share(worker->throttled, throttled),
+                format_share(worker->gpu_busy, gpu), worker->wait_cause);
     put_line(style, waits ? RED : "", line, out);
 }
 
@@ -136,20 +134,19 @@ void live_print(const struct live *live, const struct live_style *style, FILE *o
 {
     size_t rows = style->rows ? style->rows - 1 : SIZE_MAX / 2; /* the last row stays empty */
     size_t n = live->nworkers, strips = n;
-    char line[LINE_MAX_BYTES];
     if (HEAD_ROWS + n > rows)
         n = rows > HEAD_ROWS + 1 ? rows - HEAD_ROWS - 1 : 0;
     size_t left = rows > HEAD_ROWS + n + 1 ? rows - HEAD_ROWS - n - (n < live->nworkers) : 0;
     if (STRIP_HEAD_ROWS + strips + 1 > left)
         strips = left > STRIP_HEAD_ROWS + 1 ? left - STRIP_HEAD_ROWS - 1 : 0;
     put_machine(live, style, out);
-    (void)snprintf(line, sizeof(line), "%8s %-15s %4s %5s %5s %5s %5s %5s %4s %s", "PID", "NAME",
-                   "THR", "ON", "QUEUE", "BLOCK", "MOVES", "QUOTA", "GPU", "BECAUSE OF");
+    const char *line = str_fmt("%8s %-15s %4s %5s %5s %5s %5s %5s %4s %s", "PID", "NAME", "THR",
+                               "ON", "QUEUE", "BLOCK", "MOVES", "QUOTA", "GPU", "BECAUSE OF");
     put_line(style, BOLD, line, out);
     for (size_t w = 0; w < n; w++)
         put_worker(&live->workers[w], style, out);
     if (n < live->nworkers) {
-        (void)snprintf(line, sizeof(line), "%8s and %zu more", "", live->nworkers - n);
+        line = str_fmt("%8s and %zu more", "", live->nworkers - n);
         put_line(style, "", line, out);
     }
     if (strips)

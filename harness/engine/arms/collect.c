@@ -118,7 +118,7 @@ static void add_censored(const struct shared_worker *worker, uint64_t go_ns, uin
     };
     out->end_ns = killed_ns;
     (void)err_set(&out->err, -ETIME, "it was still at work after %s s",
-                  UNITS_PLAIN(3, (double)(killed_ns - started_ns) * 1e-9));
+                  units_plain((double)(killed_ns - started_ns) * 1e-9, 3));
 }
 
 /* The worker's samples, and what it used meanwhile. */
@@ -306,15 +306,14 @@ void collect_masks(struct observation *out)
     for (unsigned i = 0; i < out->nworkers && out->status == STATUS_OK; i++) {
         const struct worker_result *worker = &out->workers[i];
         for (unsigned m = 0; m < worker->nmasks; m++) {
-            char name[100], list[80];
+            char name[100];
             if (!worker->masks[m].outside_plan)
                 continue;
             out->status = STATUS_NOISY;
             name_worker(out, worker, name);
             (void)snprintf(out->reason, sizeof(out->reason),
                            "%s: '%s' was bound to CPUs %s, beyond its placement", name,
-                           worker->masks[m].name,
-                           bitset_format(&worker->masks[m].cpus, list, sizeof(list)));
+                           worker->masks[m].name, bitset_format(&worker->masks[m].cpus));
             break;
         }
     }

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "harness/engine/worker/launch.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/shell.h"
@@ -110,13 +110,13 @@ static const char *command_of(const struct variant *variant, enum order order)
 static int report_failure(const struct variant *variant, enum order order,
                           const struct answer *answer, struct err *err)
 {
-    char how[64];
+    const char *how;
     if (answer->status == GUARD_TIMED_OUT)
-        (void)snprintf(how, sizeof(how), "did not end within %d s", LIMIT_S);
+        how = str_fmt("did not end within %d s", LIMIT_S);
     else if (answer->status == GUARD_REFUSED)
-        (void)snprintf(how, sizeof(how), "could not be started");
+        how = "could not be started";
     else
-        (void)snprintf(how, sizeof(how), "ended with exit code %d", answer->status);
+        how = str_fmt("ended with exit code %d", answer->status);
     return err_set(err, -ECANCELED, "variant '%s': %s '%.80s' %s%s%.80s", variant->name,
                    order_names[order], command_of(variant, order), how, answer->text[0] ? ": " : "",
                    answer->text);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "harness/engine/command/command_start.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/files/file.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/process.h"
@@ -260,18 +261,16 @@ static void wait_for_event(struct run *run)
         close_output(run);
 }
 
-static const char *format_last(const struct run *run, char *buf, size_t size)
+static const char *format_last(const struct run *run)
 {
-    (void)snprintf(buf, size, run->last[0] ? "; its last line: %s" : "", run->last);
-    return buf;
+    return str_fmt(run->last[0] ? "; its last line: %s" : "", run->last);
 }
 
 /* An error if the command ended without success, and not because we told it to end. */
 static int judge_status(const struct run *run, int status)
 {
     struct err *err = run->ctx->err;
-    char last[200];
-    (void)format_last(run, last, sizeof(last));
+    const char *last = format_last(run);
     if (run->term_ns || (WIFEXITED(status) && !WEXITSTATUS(status)))
         return 0;
     if (WIFEXITED(status))
@@ -357,13 +356,12 @@ static int read_metric_file(struct run *run)
 static int take_metric(struct run *run, struct sample *sample)
 {
     const struct command_options *options = &run->orders->command.options;
-    char last[200], *end;
+    char *end;
     int rc = run->orders->command.options.metric_file ? read_metric_file(run) : 0;
     if (rc)
         return rc;
     if (!run->number[0])
-        return err_set(run->ctx->err, -ENODATA, NO_MATCH "%s",
-                       format_last(run, last, sizeof(last)));
+        return err_set(run->ctx->err, -ENODATA, NO_MATCH "%s", format_last(run));
     if (run->number_cut)
         return err_set(run->ctx->err, -ERANGE,
                        "the line with the command's metric, '%.40s...', is longer than %d "

@@ -182,7 +182,7 @@ static int put_value(struct facts_probe *out, const struct bench_metric *metric,
 static bool name_place(enum facts_probe_name name, const struct bench *bench, const struct dims *at,
                        char key[static DIMS_KEY_MAX])
 {
-    (void)dims_format(bench, at, key);
+    (void)snprintf(key, DIMS_KEY_MAX, "%s", dims_format(bench, at));
     if (name != PROBE_NODE_BANDWIDTH)
         return true;
     (void)snprintf(key, DIMS_KEY_MAX, "node=%.0f", at->of[0].at);

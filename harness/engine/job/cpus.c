@@ -47,7 +47,6 @@ static int is_possible_for_all(struct job *job, bool mine, bool *possible, struc
 static void note_binding(struct job *job, const struct bitset *shared)
 {
     struct bitset everything, widest;
-    char given[80], possible[80];
     memset(&everything, 0xff, sizeof(everything));
     try_cpus(&everything, &widest);
     try_cpus(shared, &everything);
@@ -56,9 +55,8 @@ static void note_binding(struct job *job, const struct bitset *shared)
     (void)snprintf(job->cpus_note, sizeof(job->cpus_note),
                    "%s bound the ranks on host %s to CPUs %s of %s: placements divide these up; "
                    "mpirun --bind-to none leaves them all",
-                   job->launcher, job->ranks[job->world.rank].host,
-                   bitset_format(shared, given, sizeof(given)),
-                   bitset_format(&widest, possible, sizeof(possible)));
+                   job->launcher, job->ranks[job->world.rank].host, bitset_format(shared),
+                   bitset_format(&widest));
 }
 
 static int count_leaders(struct job *job, struct err *err)

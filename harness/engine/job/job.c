@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "harness/engine/worker/launch.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/clock.h"
@@ -19,13 +20,11 @@ static const double stop_grace_s = 0.3;
 static const double default_answer_limit_s = 70;
 static const long longest_pause_ns = 1000000;
 
-char *job_rank_name(const struct job *job, unsigned rank, char *buf, size_t size)
+const char *job_rank_name(const struct job *job, unsigned rank)
 {
     if (job->ranks && job->ranks[rank].host[0])
-        (void)snprintf(buf, size, "rank %u (host %s)", rank, job->ranks[rank].host);
-    else
-        (void)snprintf(buf, size, "rank %u", rank);
-    return buf;
+        return str_fmt("rank %u (host %s)", rank, job->ranks[rank].host);
+    return str_fmt("rank %u", rank);
 }
 
 /* ---- lost ranks ---- */
@@ -34,10 +33,8 @@ char *job_rank_name(const struct job *job, unsigned rank, char *buf, size_t size
  * `how`. Returns -EIO. */
 static int set_lost(struct job *job, const char *how, struct err *err)
 {
-    char name[100];
     job->end = JOB_LOST;
-    (void)snprintf(job->why, sizeof(job->why), "%s%.150s",
-                   job_rank_name(job, job->awaited, name, sizeof(name)), how);
+    (void)snprintf(job->why, sizeof(job->why), "%s%.150s", job_rank_name(job, job->awaited), how);
     return err_set(err, -EIO, "%s", job->why);
 }
 
@@ -49,9 +46,9 @@ bool job_stop_grace_is_over(const struct job *job)
 
 int job_find_lost(struct job *job, struct err *err)
 {
-    char how[100] = " does not answer";
+    const char *how = " does not answer";
     if (job->signals->interrupted)
-        (void)snprintf(how, sizeof(how), " does not answer, and %s ends the run", job->launcher);
+        how = str_fmt(" does not answer, and %s ends the run", job->launcher);
     return set_lost(job, how, err);
 }
 
@@ -69,8 +66,7 @@ void job_fail(struct job *job, const char *why)
 /* For a call that returned `rc`. */
 static int fail_call(struct job *job, int rc, const struct err *why, struct err *err)
 {
-    char how[sizeof(why->msg) + 2];
-    (void)snprintf(how, sizeof(how), ": %s", why->msg);
+    const char *how = str_fmt(": %s", why->msg);
     return rc ? set_lost(job, how, err) : 0;
 }
 
@@ -145,15 +141,14 @@ int job_agree(struct job *job, int rc, struct err *err)
     struct err *all = calloc(job->world.size, sizeof(*all));
     int gathered = job_gather(job, &mine, all, sizeof(mine), err);
     for (unsigned r = 0; !gathered && r < job->world.size; r++) {
-        char name[100];
         if (!all[r].code)
             continue;
         bool everywhere = true;
         for (unsigned other = 0; other < job->world.size; other++)
             everywhere &= strcmp(all[other].msg, all[r].msg) == 0;
-        gathered = everywhere ? err_set(err, all[r].code, "%s", all[r].msg)
-                              : err_set(err, all[r].code, "%s: %.150s",
-                                        job_rank_name(job, r, name, sizeof(name)), all[r].msg);
+        gathered = everywhere
+                       ? err_set(err, all[r].code, "%s", all[r].msg)
+                       : err_set(err, all[r].code, "%s: %.150s", job_rank_name(job, r), all[r].msg);
     }
     free(all);
     return gathered;
@@ -175,10 +170,9 @@ int job_require_same(struct job *job, const char *what, const char *text, struct
     uint64_t mine = hash_text(text), *all = calloc(job->world.size, sizeof(*all));
     int rc = job_gather(job, &mine, all, sizeof(mine), err);
     for (unsigned r = 1; !rc && r < job->world.size; r++) {
-        char name[100];
         if (all[r] != all[0])
             rc = err_set(err, -EINVAL, "%s of %s differ from those of rank 0", what,
-                         job_rank_name(job, r, name, sizeof(name)));
+                         job_rank_name(job, r));
     }
     free(all);
     return rc;

@@ -129,7 +129,7 @@ bool job_stop_grace_is_over(const struct job *job);
 void job_fail(struct job *job, const char *why);
 
 /* "rank 1 (host b)" in buf. */
-char *job_rank_name(const struct job *job, unsigned rank, char *buf, size_t size);
+const char *job_rank_name(const struct job *job, unsigned rank);
 
 static inline bool job_is_lost(const struct job *job)
 {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
+
 /* The message of one rank about one arm. */
 struct share {
     char arm[64]; /* its name, to check that all ranks mean the same arm */
@@ -93,12 +95,12 @@ static const struct share *find_skipped(const struct job *job, const struct shar
 static void skip_everywhere(const struct job *job, const struct share *all,
                             const struct share *skipped, struct arm *arm)
 {
-    char name[100] = "";
+    const char *name = "";
     bool everywhere = true;
     for (unsigned r = 0; r < job->world.size; r++)
         everywhere &= strcmp(all[r].reason, skipped->reason) == 0;
     if (!everywhere)
-        job_rank_name(job, (unsigned)(skipped - all), name, sizeof(name));
+        name = job_rank_name(job, (unsigned)(skipped - all));
     plan_free(&arm->plan);
     arm->plan = (struct plan){.placement = arm->placement, .status = PLAN_SKIPPED};
     (void)snprintf(arm->plan.reason, sizeof(arm->plan.reason), "%.80s%s%.115s", name,
@@ -111,9 +113,9 @@ static void skip_everywhere(const struct job *job, const struct share *all,
 /* -EINVAL unless all ranks mean the same arm and, if all `can`, equally many background workers. */
 static int compare_shares(const struct job *job, const struct share *all, bool can, struct err *err)
 {
-    char name[100];
+    const char *name;
     for (unsigned r = 1; r < job->world.size; r++) {
-        job_rank_name(job, r, name, sizeof(name));
+        name = job_rank_name(job, r);
         if (strcmp(all[r].arm, all[0].arm) != 0)
             return err_set(err, -EINVAL, "%s plans other workers (%s) than rank 0 (%s)", name,
                            all[r].arm, all[0].arm);
@@ -147,8 +149,7 @@ static int spread_arm(struct job *job, const struct topo *topo, struct arm *arm,
 int job_plan_spread(struct job *job, const struct topo *topo, struct result *result,
                     struct err *err)
 {
-    char arms[32];
-    (void)snprintf(arms, sizeof(arms), "%zu", result->narms);
+    const char *arms = str_fmt("%zu", result->narms);
     int rc = job_require_same(job, "the numbers of arms", arms, err);
     for (size_t i = 0; i < result->narms && !rc; i++)
         rc = spread_arm(job, topo, &result->arms[i], err);

@@ -12,6 +12,7 @@
 #include "harness/engine/job/watch.h"
 #include "harness/engine/worker/launch.h"
 #include "harness/engine/worker/worker.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/machine/facts/openmp.h"
@@ -179,14 +180,14 @@ void observe_give_up(struct observer *o, unsigned i, enum worker_state state, do
     const enum worker_state state_now = shared_state(worker);
     bool has_turn = state_now != WORKER_PRIMED || atomic_load(&worker->warm);
     if (!has_turn || barrier_waits(&o->shared->barrier[i >= o->foreground], worker->index))
-        (void)err_set(&end->err, -ECANCELED, "waited %s s for another %s", UNITS_PLAIN(3, limit_s),
+        (void)err_set(&end->err, -ECANCELED, "waited %s s for another %s", units_plain(limit_s, 3),
                       has_turn ? "rank" : "worker");
     else if (o->arm->bench->scan && state_now == WORKER_RUNNING) /* slow, or stuck */
         (void)err_set(&end->err, -ETIMEDOUT, "not at its end within %s s (--limit)",
-                      UNITS_PLAIN(3, limit_s));
+                      units_plain(limit_s, 3));
     else
         (void)err_set(&end->err, -ETIMEDOUT, "no progress within %s s while %s",
-                      UNITS_PLAIN(3, limit_s), worker_state_name(state_now));
+                      units_plain(limit_s, 3), worker_state_name(state_now));
     end->state = WORKER_HUNG;
     observe_end(o, i);
 }
@@ -316,8 +317,8 @@ static int make_own(const struct observer *o, unsigned i, struct own_command *ow
     own->command.sets_threads = sets_threads(arm, &worker->plan);
     placeholders_of(o->config->topo, &arm->plan, o->slot + o->first + i, &values);
     /* Number and count are those of running workers: a baseline is worker 0 of 1. */
-    (void)snprintf(values.number, sizeof(values.number), "%u", worker->index);
-    (void)snprintf(values.workers, sizeof(values.workers), "%u", worker->team);
+    values.number = str_fmt("%u", worker->index);
+    values.workers = str_fmt("%u", worker->team);
     set_env(own, "CONTEND_WORKER", values.number);
     set_env(own, "CONTEND_WORKERS", values.workers);
     set_env(own, "CONTEND_THREADS", values.threads);

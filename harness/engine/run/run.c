@@ -9,6 +9,7 @@
 #include "harness/engine/arms/guard.h"
 #include "harness/engine/command/command_bench.h"
 #include "harness/engine/run/others.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/clock.h"
 
@@ -193,6 +194,7 @@ int run_rounds(const struct observe_config *config, const struct run_hooks *hook
         cgroups_open(config->cgroups);
     others_begin(&others);
     int rc = guards_open(&runner.guards, result->variants, signals, err);
+    const struct str_mark before = str_mark(); /* of 100,000 rounds, the text of one is held */
     for (unsigned round = result->rounds_done;
          round < result->rounds_planned && !rc && !runner.hopeless; round = result->rounds_done) {
         rc = order_arms(&runner, result, round, err);
@@ -209,6 +211,7 @@ int run_rounds(const struct observe_config *config, const struct run_hooks *hook
             plan_next(result, before_s + (double)(clock_now_ns() - start_ns) * 1e-9);
             rc = hooks->on_round ? hooks->on_round(hooks->arg, round, err) : 0;
         }
+        str_release(before);
     }
     guards_close(&runner.guards);
     others_end(&others);

@@ -13,6 +13,7 @@
 #include "harness/engine/run/controls.h"
 #include "harness/engine/run/times.h"
 #include "harness/lib/base/similar.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/machine/facts/openmp.h"
@@ -125,8 +126,7 @@ static int set_pairs(const struct bench *bench, const char *const *pairs, size_t
                      void *params, struct err *err)
 {
     for (size_t i = 0; i < n; i++) {
-        char name[64];
-        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(pairs[i], "="), pairs[i]);
+        const char *name = str_fmt("%.*s", (int)strcspn(pairs[i], "="), pairs[i]);
         if (!opts_find(bench->opts, name))
             continue;
         int rc = opts_set_pair(bench->opts, params, pairs[i], err);
@@ -142,8 +142,8 @@ static int set_defaults(const struct bench *bench, const char *scenario_params, 
                         struct err *err)
 {
     opts_set_defaults(bench->opts, params);
-    char copy[256], *save = NULL;
-    (void)snprintf(copy, sizeof(copy), "%s", scenario_params ? scenario_params : "");
+    char *save = NULL;
+    char *copy = str_fmt("%s", scenario_params ? scenario_params : "");
     for (char *pair = strtok_r(copy, ";", &save); pair; pair = strtok_r(NULL, ";", &save)) {
         int rc = opts_set_pair(bench->opts, params, pair, err);
         if (rc)
@@ -155,7 +155,6 @@ static int set_defaults(const struct bench *bench, const char *scenario_params, 
 int run_setup_find_bench(const struct bench *const *benches, const char *name,
                          const struct bench **bench, struct err *err)
 {
-    char hint[SIMILAR_HINT_MAX];
     *bench = bench_find(benches, name);
     if (*bench)
         return 0;
@@ -163,7 +162,7 @@ int run_setup_find_bench(const struct bench *const *benches, const char *name,
     for (; *benches; benches++)
         similar_offer(&near, (*benches)->name);
     return err_set(err, -EINVAL, "unknown benchmark '%.60s'%s see 'contend info'", name,
-                   similar_hint(&near, "", hint, sizeof(hint)));
+                   similar_hint(&near, ""));
 }
 
 /*
@@ -297,7 +296,7 @@ static const struct bench *find_command_bench(const struct parts *parts, const c
 {
     struct run_setup *setup = parts->setup;
     const struct bench *bench = parts->options->ncommands ? command_bench_find(name) : NULL;
-    const char *unit = command_rate_unit(&parts->options->command, setup->command_unit);
+    const char *unit = command_rate_unit(&parts->options->command);
     if (!bench || !unit)
         return bench;
     setup->command_bench = *bench;

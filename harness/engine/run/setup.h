@@ -72,8 +72,7 @@ struct run_setup {
     unsigned char background_params[BENCH_PARAMS_MAX];
     struct user_command command; /* its options, and the first of options->commands */
     struct bench command_bench;  /* its benchmark, if the user names a unit */
-    char command_unit[COMMAND_UNIT_MAX];
-    struct cgroups cgroups; /* config borrows it */
+    struct cgroups cgroups;      /* config borrows it */
     struct observe_config config;
     struct result result; /* arms planned, nothing observed */
     double expected_s;    /* estimate for the whole run */

@@ -14,10 +14,8 @@ static int compare_cpus(const struct bitset *planned, const struct bitset *actua
 {
     if (bitset_equal(planned, actual))
         return 0;
-    char want[80], got[80];
-    return err_set(err, -EXDEV, "bound to CPUs %s %s, planned %s",
-                   bitset_format(actual, got, sizeof(got)), when,
-                   bitset_format(planned, want, sizeof(want)));
+    return err_set(err, -EXDEV, "bound to CPUs %s %s, planned %s", bitset_format(actual), when,
+                   bitset_format(planned));
 }
 
 static int read_back_memory(struct shared_worker *slot)
@@ -45,12 +43,9 @@ static int read_back_memory(struct shared_worker *slot)
     if (slot->mem_policy_actual == slot->plan.mem_policy &&
         bitset_equal(&slot->mem_nodes_actual, &slot->plan.mem_nodes))
         return 0;
-    char want[64], got[64];
     return err_set(&slot->err, -EXDEV, "memory policy is %s on nodes '%s', planned %s on '%s'",
-                   mem_policy_name(slot->mem_policy_actual),
-                   bitset_format(&slot->mem_nodes_actual, got, sizeof(got)),
-                   mem_policy_name(slot->plan.mem_policy),
-                   bitset_format(&slot->plan.mem_nodes, want, sizeof(want)));
+                   mem_policy_name(slot->mem_policy_actual), bitset_format(&slot->mem_nodes_actual),
+                   mem_policy_name(slot->plan.mem_policy), bitset_format(&slot->plan.mem_nodes));
 }
 
 int binding_read_back(struct shared_worker *slot, bool is_thread)

@@ -26,35 +26,33 @@ void cgroups_close(struct cgroups *cgroups)
     groups_close(&cgroups->groups);
     if (cgroups->throttled > 0)
         log_info("CPU quotas stopped workers %.0f times, for %s s of their time in all",
-                 cgroups->throttled, UNITS_PLAIN(3, cgroups->throttled_s));
+                 cgroups->throttled, units_plain(cgroups->throttled_s, 3));
 }
 
 static int set_cpuset(const char *dir, const struct plan_worker *plan, struct err *err)
 {
-    char list[BITSET_LIST_MAX], got[BITSET_LIST_MAX];
-    int rc = groups_set(dir, "cpuset.cpus", bitset_format(&plan->cpus, list, sizeof(list)), err);
+    char got[BITSET_BITS * 5]; /* the longest list */
+    const char *list = bitset_format(&plan->cpus);
+    int rc = groups_set(dir, "cpuset.cpus", list, err);
     if (!rc &&
         (!groups_get(dir, "cpuset.cpus.effective", got, sizeof(got)) || strcmp(list, got) != 0))
         rc =
             err_set(err, -EINVAL, "cgroup: CPUs %.80s were asked for, and it has %.80s", list, got);
     if (!rc && plan->mem_policy == MEM_BIND)
-        rc = groups_set(dir, "cpuset.mems", bitset_format(&plan->mem_nodes, list, sizeof(list)),
-                        err);
+        rc = groups_set(dir, "cpuset.mems", bitset_format(&plan->mem_nodes), err);
     return rc;
 }
 
 static int check_mask(const struct plan_worker *plan, struct err *err)
 {
     struct bitset mask;
-    char asked[64], got[64];
     int rc = affinity_get(0, &mask);
     if (rc)
         return err_sys(err, rc, "the mask cannot be read back");
     if (bitset_equal(&mask, &plan->cpus))
         return 0;
     return err_set(err, -EINVAL, "its cpuset is CPUs %s, and its mask %s",
-                   bitset_format(&plan->cpus, asked, sizeof(asked)),
-                   bitset_format(&mask, got, sizeof(got)));
+                   bitset_format(&plan->cpus), bitset_format(&mask));
 }
 
 int cgroups_join(const struct cgroups *cgroups, unsigned index, const struct plan_worker *plan,

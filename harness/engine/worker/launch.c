@@ -81,10 +81,8 @@ static int bind_memory(const struct plan_worker *plan, struct err *err)
     /* The kernel counts maxnode from one past the last bit it reads. */
     if (!set_mempolicy(modes[plan->mem_policy], plan->mem_nodes.word, BITSET_BITS + 1))
         return 0;
-    char list[64];
     return err_sys(err, -errno, "memory policy %s on nodes %s refused",
-                   mem_policy_name(plan->mem_policy),
-                   bitset_format(&plan->mem_nodes, list, sizeof(list)));
+                   mem_policy_name(plan->mem_policy), bitset_format(&plan->mem_nodes));
 }
 
 static int bind_cpus(const struct plan_worker *plan, struct err *err)
@@ -92,9 +90,7 @@ static int bind_cpus(const struct plan_worker *plan, struct err *err)
     int rc = affinity_set(0, &plan->cpus);
     if (!rc)
         return 0;
-    char list[64];
-    return err_sys(err, rc, "binding to CPUs %s refused",
-                   bitset_format(&plan->cpus, list, sizeof(list)));
+    return err_sys(err, rc, "binding to CPUs %s refused", bitset_format(&plan->cpus));
 }
 
 enum worker_state launch_bind(const struct plan_worker *plan, struct err *err)

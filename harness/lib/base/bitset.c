@@ -2,9 +2,10 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "harness/lib/base/str.h"
 
 void bitset_set(struct bitset *set, unsigned bit)
 {
@@ -129,24 +130,15 @@ int bitset_parse(const char *text, struct bitset *set, struct err *err)
                    text, BITSET_BITS);
 }
 
-char *bitset_format(const struct bitset *set, char *buf, size_t size)
+const char *bitset_format(const struct bitset *set)
 {
-    size_t used = 0;
-    buf[0] = '\0';
+    const char *list = "";
     for (int first = bitset_next(set, 0); first >= 0;) {
         int last = first;
         while (bitset_test(set, (unsigned)last + 1))
             last++;
-        char range[32];
-        int n = last == first
-                    ? snprintf(range, sizeof(range), "%s%d", used ? "," : "", first)
-                    : snprintf(range, sizeof(range), "%s%d-%d", used ? "," : "", first, last);
-        /* Cut between ranges: part of a number would be another number. */
-        if (used + (size_t)n >= size)
-            break;
-        memcpy(buf + used, range, (size_t)n + 1);
-        used += (size_t)n;
+        str_add(&list, ",", last == first ? "%d" : "%d-%d", first, last);
         first = bitset_next(set, (unsigned)last + 1);
     }
-    return buf;
+    return list;
 }

@@ -17,9 +17,6 @@ struct bitset {
     uint64_t word[BITSET_WORDS]; /* bit i of word w is member 64*w + i, as in cpu_set_t */
 };
 
-/* Room for any list that bitset_format can write. */
-enum { BITSET_LIST_MAX = BITSET_BITS * 5 };
-
 void bitset_set(struct bitset *set, unsigned bit);
 void bitset_clear(struct bitset *set, unsigned bit);
 bool bitset_test(const struct bitset *set, unsigned bit);
@@ -41,7 +38,7 @@ int bitset_next(const struct bitset *set, unsigned from);
  */
 int bitset_parse(const char *text, struct bitset *set, struct err *err);
 
-/* Writes the list form ("" for the empty set), cut to size (>= 1) after a range. Returns buf. */
-char *bitset_format(const struct bitset *set, char *buf, size_t size);
+/* The list form; "" for the empty set. */
+const char *bitset_format(const struct bitset *set);
 
 #endif

@@ -35,7 +35,6 @@ struct parser {
 /* Suggests a similar long name; a letter is too short for a guess. */
 static int unknown_option(const struct parser *p, const char *arg, struct err *err)
 {
-    char hint[SIMILAR_HINT_MAX];
     bool is_long = arg[1] == '-';
     struct similar near = similar_to(arg + 2, is_long ? strcspn(arg + 2, "=") : 0);
     for (const struct opt *opt = opts_shown(p->opts); opt; opt = opts_shown(opt + 1))
@@ -43,7 +42,7 @@ static int unknown_option(const struct parser *p, const char *arg, struct err *e
     if (p->accept_pairs)
         similar_offer(&near, "param");
     return err_set(err, -EINVAL, "unknown option '%.80s'%s see 'contend %s --help'", arg,
-                   similar_hint(&near, "--", hint, sizeof(hint)), p->argv[0]);
+                   similar_hint(&near, "--"), p->argv[0]);
 }
 
 static bool is_help_all(const char *arg)

@@ -7,6 +7,10 @@
 #ifndef CONTEND_LIB_BASE_ERR_H
 #define CONTEND_LIB_BASE_ERR_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct err {
     int code;      /* 0, or a negative errno */
     char msg[252]; /* one line without newline; names the bad value and what is allowed */
@@ -22,5 +26,9 @@ int err_set(struct err *err, int code, const char *fmt, ...)
 /* As err_set, with ": <strerror(-code)>" after the message. */
 int err_sys(struct err *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4), cold));
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "harness/lib/base/similar.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 
@@ -171,104 +172,81 @@ int opts_set_pair(const struct opt *opts, void *base, const char *pair, struct e
     const char *equals = strchr(pair, '=');
     if (!equals || equals == pair)
         return err_set(err, -EINVAL, "'%.80s' is not a parameter of the form name=value", pair);
-    char name[64];
-    (void)snprintf(name, sizeof(name), "%.*s", (int)(equals - pair), pair);
+    const char *name = str_fmt("%.*s", (int)(equals - pair), pair);
     const struct opt *opt = opts_find(opts, name);
     if (opt)
         return opt_set(opt, base, equals + 1, err);
 
-    char known[160] = "", hint[SIMILAR_HINT_MAX];
+    const char *known = "";
     struct similar near = similar_to(name, strlen(name));
     for (opt = opts_shown(opts); opt; opt = opts_shown(opt + 1)) {
-        text_append(known, sizeof(known), ", ", "%s", opt->name);
+        str_add(&known, ", ", "%s", opt->name);
         similar_offer(&near, opt->name);
     }
     return err_set(err, -EINVAL, "unknown parameter '%.60s'%s known: %s", name,
-                   similar_hint(&near, "", hint, sizeof(hint)), known[0] ? known : "none");
+                   similar_hint(&near, ""), known[0] ? known : "none");
 }
 
-static void format_texts(const struct opt_texts *texts, char *buf, size_t size)
-{
-    buf[0] = '\0';
-    for (size_t i = 0; i < texts->n; i++)
-        text_append(buf, size, " ", "%s", texts->text[i]);
-}
-
-char *opt_format_value(const struct opt *opt, const void *base, char *buf, size_t size)
+const char *opt_format_value(const struct opt *opt, const void *base)
 {
     const void *field = (const char *)base + opt->offset;
+    const char *text = "";
     switch (opt->kind) {
     case OPT_INT:
-        (void)snprintf(buf, size, "%" PRId64, *(const int64_t *)field);
-        break;
+        return str_fmt("%" PRId64, *(const int64_t *)field);
     case OPT_SIZE:
-        (void)snprintf(buf, size, "%" PRIu64, *(const uint64_t *)field);
-        break;
+        return str_fmt("%" PRIu64, *(const uint64_t *)field);
     case OPT_DOUBLE:
     case OPT_SECONDS:
-        (void)snprintf(buf, size, "%.9g", *(const double *)field);
-        break;
+        return str_fmt("%.9g", *(const double *)field);
     case OPT_FLAG:
-        (void)snprintf(buf, size, "%d", *(const bool *)field);
-        break;
+        return *(const bool *)field ? "1" : "0";
     case OPT_CHOICE:
-        (void)snprintf(buf, size, "%s", opt->choices[*(const int *)field]);
-        break;
+        return opt->choices[*(const int *)field];
     case OPT_TEXT:
-        (void)snprintf(buf, size, "%s",
-                       *(const char *const *)field ? *(const char *const *)field : "");
-        break;
+        text = *(const char *const *)field;
+        return text ? text : "";
     case OPT_TEXTS:
-        format_texts(field, buf, size);
-        break;
+        for (size_t i = 0; i < ((const struct opt_texts *)field)->n; i++)
+            str_add(&text, " ", "%s", ((const struct opt_texts *)field)->text[i]);
     }
-    return buf;
+    return text;
 }
 
-char *opts_format(const struct opt *opts, const void *base, char *buf, size_t size)
+const char *opts_format(const struct opt *opts, const void *base)
 {
-    buf[0] = '\0';
-    for (const struct opt *opt = opts; opt && opt->name; opt++) {
-        char value[128];
-        text_append(buf, size, ";", "%s=%s", opt->name,
-                    opt_format_value(opt, base, value, sizeof(value)));
-    }
-    return buf;
+    const char *text = "";
+    for (const struct opt *opt = opts; opt && opt->name; opt++)
+        str_add(&text, ";", "%s=%s", opt->name, opt_format_value(opt, base));
+    return text;
 }
 
 enum { HELP_COLUMN = 26 };
 
-char *opt_format_term(const struct opt *opt, const char *prefix, char *buf, size_t size)
+const char *opt_format_term(const struct opt *opt, const char *prefix)
 {
-    char letter[8] = "";
-    if (opt->letter)
-        (void)snprintf(letter, sizeof(letter), "-%c, ", opt->letter);
-    (void)snprintf(buf, size, "%s%s%s%s%s", letter, prefix, opt->name, opt->arg ? " " : "",
-                   opt->arg ? opt->arg : "");
-    return buf;
+    return str_fmt("%s%s%s%s%s", opt->letter ? str_fmt("-%c, ", opt->letter) : "", prefix,
+                   opt->name, opt->arg ? " " : "", opt->arg ? opt->arg : "");
 }
 
-char *opt_format_help(const struct opt *opt, enum opt_level most, char *buf, size_t size)
+const char *opt_format_help(const struct opt *opt, enum opt_level most)
 {
-    (void)snprintf(buf, size, "%s", opt->help);
-    if (most == OPT_COMMON)
-        buf[strcspn(buf, ";")] = '\0';
+    size_t length = most == OPT_COMMON ? strcspn(opt->help, ";") : strlen(opt->help);
+    const char *text = str_fmt("%.*s", (int)length, opt->help);
     for (int i = 0; opt->kind == OPT_CHOICE && opt->choices[i]; i++)
-        text_append(buf, size, i ? ", " : ": ", "%s", opt->choices[i]);
+        str_add(&text, i ? ", " : ": ", "%s", opt->choices[i]);
     /* A flag with a default is a benchmark parameter, which needs a value: "check=1". */
     if (opt->def)
-        text_append(buf, size, "", " (%sdefault %s)", opt->kind == OPT_FLAG ? "0 or 1, " : "",
-                    opt->def);
-    return buf;
+        str_add(&text, "", " (%sdefault %s)", opt->kind == OPT_FLAG ? "0 or 1, " : "", opt->def);
+    return text;
 }
 
 void opt_print_help(const struct opt *opt, const char *prefix, enum opt_level most, FILE *out)
 {
-    char term[OPT_TERM_MAX], help[OPT_HELP_MAX];
-    int column = fprintf(out, "  %s", opt_format_term(opt, prefix, term, sizeof(term)));
+    int column = fprintf(out, "  %s", opt_format_term(opt, prefix));
     if (column < HELP_COLUMN)
         (void)fprintf(out, "%*s", HELP_COLUMN - column, "");
     else
         (void)fprintf(out, "\n%*s", HELP_COLUMN, "");
-    text_wrap(opt_format_help(opt, most, help, sizeof(help)), HELP_COLUMN, HELP_COLUMN, out);
+    text_wrap(opt_format_help(opt, most), HELP_COLUMN, HELP_COLUMN, out);
 }

@@ -112,20 +112,18 @@ int opt_set(const struct opt *opt, void *base, const char *value, struct err *er
 /* Parses "name=value", as from -p. -EINVAL: for an unknown name the message lists all names. */
 int opts_set_pair(const struct opt *opts, void *base, const char *pair, struct err *err);
 
-/* "rows=4096;cols=512": every field in table order, as in the params column. Returns buf. */
-char *opts_format(const struct opt *opts, const void *base, char *buf, size_t size);
+/* "rows=4096;cols=512": every field in table order, as in the params column. */
+const char *opts_format(const struct opt *opts, const void *base);
 
-/* One field's value as text that opt_set reads back. Returns buf. */
-char *opt_format_value(const struct opt *opt, const void *base, char *buf, size_t size);
-
-enum { OPT_TERM_MAX = 96, OPT_HELP_MAX = 512 };
+/* One field's value as text that opt_set reads back; borrowed where it is text. */
+const char *opt_format_value(const struct opt *opt, const void *base);
 
 /*
  * The two columns of a help: "-n, --workers N" and "how many: ... (default 2)"; for a flag with a
- * default, "(0 or 1, default 1)". OPT_COMMON cuts the text at its first ';'. Both return buf.
+ * default, "(0 or 1, default 1)". OPT_COMMON cuts the text at its first ';'.
  */
-char *opt_format_term(const struct opt *opt, const char *prefix, char *buf, size_t size);
-char *opt_format_help(const struct opt *opt, enum opt_level most, char *buf, size_t size);
+const char *opt_format_term(const struct opt *opt, const char *prefix);
+const char *opt_format_help(const struct opt *opt, enum opt_level most);
 
 /* Prints the help of one option, wrapped below 80 columns; `prefix` is "--" or "". */
 void opt_print_help(const struct opt *opt, const char *prefix, enum opt_level most, FILE *out);

@@ -3,10 +3,10 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 static bool same(char a, char b)
@@ -70,26 +70,22 @@ void similar_offer(struct similar *near, const char *name)
     }
 }
 
-char *similar_hint(const struct similar *near, const char *prefix, char *buf, size_t size)
+const char *similar_hint(const struct similar *near, const char *prefix)
 {
-    (void)snprintf(buf, size, ";");
-    if (near->name)
-        (void)snprintf(buf, size, "; did you mean '%s%s'?", prefix, near->name);
-    return buf;
+    return near->name ? str_fmt("; did you mean '%s%s'?", prefix, near->name) : ";";
 }
 
 int similar_refuse(const char *option, const char *value, size_t length, const char *const *known,
                    struct err *err)
 {
-    char valid[200] = "", hint[SIMILAR_HINT_MAX];
+    const char *valid = "";
     struct similar near = similar_to(value, length);
     for (; *known; known++) {
-        text_append(valid, sizeof(valid), ", ", "%s", *known);
+        str_add(&valid, ", ", "%s", *known);
         similar_offer(&near, *known);
     }
     return err_set(err, -EINVAL, "%s: invalid value '%.*s'%s valid: %s", option,
-                   (int)(length < 60 ? length : 60), value,
-                   similar_hint(&near, "", hint, sizeof(hint)), valid);
+                   (int)(length < 60 ? length : 60), value, similar_hint(&near, ""), valid);
 }
 
 static bool is_known(const char *word, size_t length, const char *const *known)

@@ -5,7 +5,7 @@
  *   for (...)
  *       similar_offer(&near, name);
  *   err_set(err, -EINVAL, "unknown scenario '%s'%s known: ...", typed,
- *           similar_hint(&near, "", hint, sizeof(hint)));
+ *           similar_hint(&near, ""));
  */
 #ifndef CONTEND_LIB_BASE_SIMILAR_H
 #define CONTEND_LIB_BASE_SIMILAR_H
@@ -14,7 +14,7 @@
 
 #include "harness/lib/base/err.h"
 
-enum { SIMILAR_NAME_MAX = 64, SIMILAR_HINT_MAX = SIMILAR_NAME_MAX + 32 };
+enum { SIMILAR_NAME_MAX = 64 };
 
 /*
  * Damerau-Levenshtein distance (optimal string alignment): number of characters to insert, delete,
@@ -40,8 +40,8 @@ struct similar similar_to(const char *typed, size_t length);
  */
 void similar_offer(struct similar *near, const char *name);
 
-/* "; did you mean '--workers'?" with `prefix` "--"; ";" if no name is near. Returns buf. */
-char *similar_hint(const struct similar *near, const char *prefix, char *buf, size_t size);
+/* "; did you mean '--workers'?" with `prefix` "--"; ";" if no name is near. */
+const char *similar_hint(const struct similar *near, const char *prefix);
 
 /* Returns -EINVAL; the message names the option, the value, a similar value, and all known ones. */
 int similar_refuse(const char *option, const char *value, size_t length, const char *const *known,

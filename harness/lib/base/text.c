@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
+
 static int stdout_width = TEXT_WIDTH;
 
 void text_fit_stdout(unsigned columns)
@@ -15,14 +17,11 @@ void text_fit_stdout(unsigned columns)
                                                         : (int)columns - 1;
 }
 
-char *text_percent(double share, char *buf, size_t size)
+const char *text_percent(double share)
 {
     double percent = 100 * share;
     int digits = percent >= 9.95 ? 0 : percent >= 0.995 ? 1 : 2;
-    (void)snprintf(buf, size, "-");
-    if (!isnan(share))
-        (void)snprintf(buf, size, "%.*f%%", digits, percent);
-    return buf;
+    return isnan(share) ? "-" : str_fmt("%.*f%%", digits, percent);
 }
 
 void text_wrap(const char *text, int column, int indent, FILE *out)
@@ -171,11 +170,11 @@ size_t text_shell_word(const char *word, char *buf, size_t size)
     return is_plain(word) ? (size_t)snprintf(buf, size, "%s", word) : quote(word, buf, size);
 }
 
-char *text_utc(time_t at, char buf[static TEXT_UTC_MAX])
+const char *text_utc(time_t at)
 {
+    char text[32] = "";
     struct tm utc;
-    buf[0] = '\0';
     if (at && gmtime_r(&at, &utc))
-        (void)strftime(buf, TEXT_UTC_MAX, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    return buf;
+        (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return str_fmt("%s", text);
 }

@@ -52,11 +52,10 @@ size_t text_utf8_length(const char *text);
  */
 size_t text_shell_word(const char *word, char *buf, size_t size);
 
-/* "84%", "5.3%", "0.02%" for a share (1 = 100%); "-" for NaN. Returns buf. */
-char *text_percent(double share, char *buf, size_t size);
+/* "84%", "5.3%", "0.02%" for a share (1 = 100%); "-" for NaN. */
+const char *text_percent(double share);
 
-/* UTC, "2026-01-31T12:00:00Z"; "" for 0. Returns buf. */
-enum { TEXT_UTC_MAX = 32 };
-char *text_utc(time_t at, char buf[static TEXT_UTC_MAX]);
+/* UTC, "2026-01-31T12:00:00Z"; "" for 0. */
+const char *text_utc(time_t at);
 
 #endif

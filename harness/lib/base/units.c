@@ -4,9 +4,10 @@
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "harness/lib/base/str.h"
 
 int units_parse_size(const char *text, uint64_t *size_bytes, struct err *err)
 {
@@ -78,7 +79,7 @@ static int digits_behind(double value)
     return size > 0 ? digits : 0;
 }
 
-char *units_format_seconds(double seconds, char *buf, size_t size)
+const char *units_seconds(double seconds)
 {
     static const struct {
         double from, factor;
@@ -88,14 +89,10 @@ char *units_format_seconds(double seconds, char *buf, size_t size)
     while (seconds != 0 && fabs(seconds) < scale[i].from)
         i++;
     double value = seconds * scale[i].factor;
-    if (isnan(seconds))
-        (void)snprintf(buf, size, "-");
-    else
-        (void)snprintf(buf, size, "%.*f %s", digits_behind(value), value, scale[i].name);
-    return buf;
+    return isnan(seconds) ? "-" : str_fmt("%.*f %s", digits_behind(value), value, scale[i].name);
 }
 
-char *units_format_si(double value, char *buf, size_t size)
+const char *units_si(double value)
 {
     static const struct {
         double from, factor;
@@ -109,26 +106,22 @@ char *units_format_si(double value, char *buf, size_t size)
     while (fabs(value) < scale[i].from)
         i++;
     double scaled = value * scale[i].factor;
-    if (isnan(value))
-        (void)snprintf(buf, size, "-");
-    else
-        (void)snprintf(buf, size, "%.*f%s", digits_behind(scaled), scaled, scale[i].name);
-    return buf;
+    return isnan(value) ? "-" : str_fmt("%.*f%s", digits_behind(scaled), scaled, scale[i].name);
 }
 
-char *units_format_plain(double value, int digits, char *buf, size_t size)
+const char *units_plain(double value, int digits)
 {
-    (void)snprintf(buf, size, "%.*g", digits, value);
+    char *text = str_fmt("%.*g", digits, value);
     double most = fabs(value);
-    if (!strchr(buf, 'e') || !isfinite(value))
-        return buf;
-    (void)snprintf(buf, size, "%.*f", most >= 1 ? 0 : digits - 1 - (int)floor(log10(most)), value);
-    for (size_t end = strlen(buf); most < 1 && end > 1 && buf[end - 1] == '0'; end--)
-        buf[end - 1] = '\0';
-    return buf;
+    if (!strchr(text, 'e') || !isfinite(value))
+        return text;
+    text = str_fmt("%.*f", most >= 1 ? 0 : digits - 1 - (int)floor(log10(most)), value);
+    for (size_t end = strlen(text); most < 1 && end > 1 && text[end - 1] == '0'; end--)
+        text[end - 1] = '\0';
+    return text;
 }
 
-char *units_format_bytes(uint64_t size_bytes, char *buf, size_t size)
+const char *units_bytes(uint64_t size_bytes)
 {
     static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
     size_t i = 0;
@@ -138,6 +131,5 @@ char *units_format_bytes(uint64_t size_bytes, char *buf, size_t size)
         value /= 1024;
         i++;
     }
-    (void)snprintf(buf, size, "%.*f %s", value == floor(value) ? 0 : 1, value, names[i]);
-    return buf;
+    return str_fmt("%.*f %s", value == floor(value) ? 0 : 1, value, names[i]);
 }

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/lib/base/str.h"
+
 void proc_copy_text(char *out, size_t size, const char *text)
 {
     size_t length = strlen(text) < size ? strlen(text) : size - 1;
@@ -81,7 +83,7 @@ double proc_read_count(const char *root, const char *name, char separator, const
 
 bool proc_read_list(const char *root, struct bitset *set, const char *path, ...)
 {
-    char full[PATH_MAX], text[BITSET_LIST_MAX];
+    char full[PATH_MAX], text[BITSET_BITS * 5]; /* the longest list */
     va_list ap;
     va_start(ap, path);
     bool known =
@@ -143,10 +145,8 @@ double proc_find_number(const char *text, const char *name)
 
 bool proc_find_list(const char *text, const char *name, struct bitset *set)
 {
-    char list[BITSET_LIST_MAX];
     const char *at = proc_find(text, name);
-    (void)snprintf(list, sizeof(list), "%.*s", at ? (int)strcspn(at, "\n") : 0, at ? at : "");
-    if (at && !bitset_parse(list, set, NULL))
+    if (at && !bitset_parse(str_fmt("%.*s", (int)strcspn(at, "\n"), at), set, NULL))
         return true;
     *set = (struct bitset){0};
     return false;

@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/files/file.h"
 #include "harness/lib/files/proc.h"
 #include "harness/lib/sys/scheduler.h"
@@ -22,8 +23,8 @@
 /* The governor of all CPUs, or "mixed". */
 static void read_governor(const char *root, char *out, size_t size)
 {
-    char path[PATH_MAX], governor[PROC_TEXT_MAX];
-    (void)snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/cpufreq", root);
+    char governor[PROC_TEXT_MAX];
+    const char *path = str_fmt("%s/sys/devices/system/cpu/cpufreq", root);
     DIR *dir = opendir(path);
     out[0] = '\0';
     for (struct dirent *entry; (entry = file_next(&dir));) {

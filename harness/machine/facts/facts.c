@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/files/file.h"
 #include "harness/lib/files/proc.h"
 
@@ -107,9 +108,8 @@ static bool is_there(const char *root, const char *path)
 /* True if the folder is not empty. */
 static bool has_entries(const char *root, const char *path)
 {
-    char full[PATH_MAX];
     bool any = false;
-    (void)snprintf(full, sizeof(full), "%s%s", root, path);
+    const char *full = str_fmt("%s%s", root, path);
     DIR *dir = opendir(full);
     for (struct dirent *entry; dir && !any && (entry = readdir(dir));)
         any = entry->d_name[0] != '.';
@@ -138,11 +138,10 @@ static bool in_container(const char *root)
 
 static void read_memory(const char *root, struct facts *facts)
 {
-    char path[PATH_MAX];
     struct statvfs shm;
     facts->swap_used_bytes =
         proc_read_memory_bytes(root, "SwapTotal") - proc_read_memory_bytes(root, "SwapFree");
-    (void)snprintf(path, sizeof(path), "%s/dev/shm", root);
+    const char *path = str_fmt("%s/dev/shm", root);
     if (statvfs(path, &shm) == 0)
         facts->shm_bytes = (double)shm.f_blocks * (double)shm.f_frsize;
 }
@@ -150,10 +149,10 @@ static void read_memory(const char *root, struct facts *facts)
 /* Sum over the CPUs of "MCE: 0 0 Machine check exceptions". */
 static double read_machine_checks(const char *root)
 {
-    char path[PATH_MAX], *line = NULL;
+    char *line = NULL;
     size_t size = 0;
     double sum = NAN;
-    (void)snprintf(path, sizeof(path), "%s/proc/interrupts", root);
+    const char *path = str_fmt("%s/proc/interrupts", root);
     FILE *file = fopen(path, "re");
     while (file && isnan(sum) && getline(&line, &size, file) > 0) {
         char *at = line + strspn(line, " ");
@@ -175,9 +174,8 @@ static double read_machine_checks(const char *root)
 
 double facts_sum_throttling(const char *root, const char *file)
 {
-    char path[PATH_MAX];
     double sum = NAN;
-    (void)snprintf(path, sizeof(path), "%s/sys/devices/system/cpu", root);
+    const char *path = str_fmt("%s/sys/devices/system/cpu", root);
     DIR *dir = opendir(path);
     for (struct dirent *entry; (entry = file_next(&dir));) {
         if (strncmp(entry->d_name, "cpu", 3) != 0 || !strpbrk(entry->d_name, "0123456789"))

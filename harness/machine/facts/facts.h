@@ -221,7 +221,7 @@ double facts_sum_throttling(const char *root, const char *file);
 /* Accepted extra time to wake a CPU from idle, compared with a busy loop, us. */
 enum { FACTS_IDLE_EXIT_MOST_US = 50, FACTS_IDLE_EXIT_MOST_VIRTUAL_US = 200 };
 
-/* "0000:3b:00.0 (slot 5)". Returns buf. */
-char *facts_device_name(const struct facts_device *device, char *buf, size_t size);
+/* "0000:3b:00.0 (slot 5)". */
+const char *facts_device_name(const struct facts_device *device);
 
 #endif

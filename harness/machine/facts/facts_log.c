@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/files/proc.h"
 #include "harness/machine/facts/facts.h"
@@ -204,14 +205,15 @@ static int add_edac(const struct facts_edac *edac, size_t *capacity, struct fact
 static int read_modules(const char *root, const char *controller, size_t *capacity,
                         struct facts *facts)
 {
-    char path[PATH_MAX], folder[PATH_MAX / 2], label[64];
+    char label[64];
+    const char *folder;
     int rc = 0;
-    (void)snprintf(path, sizeof(path), "%s%s", root, controller);
+    const char *path = str_fmt("%s%s", root, controller);
     DIR *dir = opendir(path);
     for (struct dirent *entry; !rc && dir && (entry = readdir(dir));) {
         if (strncmp(entry->d_name, "dimm", 4) != 0 && strncmp(entry->d_name, "rank", 4) != 0)
             continue;
-        (void)snprintf(folder, sizeof(folder), "%s/%s", controller, entry->d_name);
+        folder = str_fmt("%s/%s", controller, entry->d_name);
         struct facts_edac edac = {.corrected = read_count(root, folder, "dimm_ce_count"),
                                   .uncorrected = read_count(root, folder, "dimm_ue_count")};
         bool named = PROC_TEXT(root, label, "%s/dimm_label", folder) && label[0];
@@ -228,15 +230,15 @@ static int read_modules(const char *root, const char *controller, size_t *capaci
 int facts_read_edac(const char *root, struct facts *facts, struct err *err)
 {
     static const char folder[] = "/sys/devices/system/edac/mc";
-    char path[PATH_MAX], controller[PATH_MAX / 4];
+    const char *controller;
     size_t capacity = 0;
     int rc = 0;
-    (void)snprintf(path, sizeof(path), "%s%s", root, folder);
+    const char *path = str_fmt("%s%s", root, folder);
     DIR *dir = opendir(path);
     for (struct dirent *entry; !rc && dir && (entry = readdir(dir));) {
         if (strncmp(entry->d_name, "mc", 2) != 0 || !strpbrk(entry->d_name, "0123456789"))
             continue;
-        (void)snprintf(controller, sizeof(controller), "%s/%.64s", folder, entry->d_name);
+        controller = str_fmt("%s/%.64s", folder, entry->d_name);
         struct facts_edac edac = {.corrected = read_count(root, controller, "ce_count"),
                                   .uncorrected = read_count(root, controller, "ue_count")};
         (void)snprintf(edac.name, sizeof(edac.name), "%.63s", entry->d_name);

@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
 #include "harness/lib/files/proc.h"
@@ -48,8 +48,8 @@ static int read_lanes(const char *root, const char *bdf, const char *name)
 /* Reads the last line of the file, such as "TOTAL_ERR_FATAL 0". */
 static int64_t read_errors(const char *root, const char *bdf, const char *name, const char *total)
 {
-    char path[PATH_MAX], text[32];
-    (void)snprintf(path, sizeof(path), "%s/%s/%s", bus, bdf, name);
+    char text[32];
+    const char *path = str_fmt("%s/%s/%s", bus, bdf, name);
     if (!proc_read_field(root, path, total, ' ', text, sizeof(text)))
         return -1;
     long long count = strtoll(text, NULL, 10);
@@ -76,8 +76,8 @@ static enum facts_kind kind_of(unsigned long vendor, unsigned long class_code)
 
 static void read_driver(const char *root, const char *bdf, char *out, size_t size)
 {
-    char path[PATH_MAX], target[PATH_MAX];
-    (void)snprintf(path, sizeof(path), "%s%s/%s/driver", root, bus, bdf);
+    char target[PATH_MAX];
+    const char *path = str_fmt("%s%s/%s/driver", root, bus, bdf);
     ssize_t n = readlink(path, target, sizeof(target) - 1);
     out[0] = '\0';
     if (n <= 0)
@@ -121,8 +121,8 @@ static bool is_address(const char *name)
 /* /sys/bus/pci/slots/NAME/address has "0000:3b:00": the device without its function. */
 static void read_slots(const char *root, struct facts *facts)
 {
-    char path[PATH_MAX], address[PCI_BDF_MAX];
-    (void)snprintf(path, sizeof(path), "%s/sys/bus/pci/slots", root);
+    char address[PCI_BDF_MAX];
+    const char *path = str_fmt("%s/sys/bus/pci/slots", root);
     DIR *dir = opendir(path);
     for (struct dirent *entry; (entry = file_next(&dir));) {
         if (entry->d_name[0] == '.')
@@ -148,10 +148,9 @@ static int by_address(const void *a, const void *b)
 
 int facts_read_pci(const char *root, struct facts *facts, struct err *err)
 {
-    char path[PATH_MAX];
     size_t capacity = 0;
     struct other_gpus others = {0};
-    (void)snprintf(path, sizeof(path), "%s%s", root, bus);
+    const char *path = str_fmt("%s%s", root, bus);
     DIR *dir = opendir(path);
     if (!dir) {
         facts->pci = errno == EACCES ? FACTS_DENIED : FACTS_ABSENT;
@@ -184,11 +183,9 @@ const struct facts_device *facts_find_device(const struct facts *facts, const ch
     return NULL;
 }
 
-char *facts_device_name(const struct facts_device *device, char *buf, size_t size)
+const char *facts_device_name(const struct facts_device *device)
 {
     if (device->slot[0])
-        (void)snprintf(buf, size, "%s (slot %s)", device->bdf, device->slot);
-    else
-        (void)snprintf(buf, size, "%s", device->bdf);
-    return buf;
+        return str_fmt("%s (slot %s)", device->bdf, device->slot);
+    return str_fmt("%s", device->bdf);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/files/proc.h"
 #include "harness/machine/facts/facts.h"
@@ -30,8 +31,7 @@ static int read_code(const char *port, const char *file)
 
 static void read_port(const char *path, struct facts_port *port)
 {
-    char device[PATH_MAX];
-    (void)snprintf(device, sizeof(device), "%s", path);
+    const char *device = str_fmt("%s", path);
     char *number = strrchr(device, '/') + 1, *ports = number - strlen("/ports/");
     *ports = '\0';
     const char *name = strrchr(device, '/') + 1;
@@ -50,11 +50,10 @@ static void read_port(const char *path, struct facts_port *port)
 
 int facts_read_rdma(const char *root, struct facts *facts, struct err *err)
 {
-    char pattern[PATH_MAX];
     size_t capacity = 0;
     glob_t found = {0};
     int rc = 0;
-    (void)snprintf(pattern, sizeof(pattern), "%s/sys/class/infiniband/*/ports/*", root);
+    const char *pattern = str_fmt("%s/sys/class/infiniband/*/ports/*", root);
     (void)glob(pattern, 0, NULL, &found);
     for (size_t i = 0; i < found.gl_pathc && !rc; i++) {
         struct facts_port *added = array_add(facts->ports, facts->nports, capacity);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/files/sha256.h"
 
 /* The parts of a key as lines "name=value". The size is more than 64 GPUs with long names need. */
@@ -22,9 +23,7 @@ static void add(struct lines *lines, const char *name, const char *value)
 
 static void add_count(struct lines *lines, const char *name, unsigned count)
 {
-    char text[16];
-    (void)snprintf(text, sizeof(text), "%u", count);
-    add(lines, name, text);
+    add(lines, name, str_fmt("%u", count));
 }
 
 static void hash(const char *text, size_t size, char out[MACHINE_KEY_MAX])
@@ -40,15 +39,15 @@ static bool has(const char *text)
     return text && text[0];
 }
 
-char *machine_mark(const char *text, char mark[MACHINE_KEY_MAX])
+const char *machine_mark(const char *text)
 {
-    char salted[256]; /* the salt keeps hashes of the bare UUID by other programs from matching */
-    mark[0] = '\0';
+    char mark[MACHINE_KEY_MAX];
     if (!has(text))
-        return mark;
-    (void)snprintf(salted, sizeof(salted), "contend machine %s", text);
+        return "";
+    /* The salt keeps hashes of the bare UUID by other programs from matching. */
+    const char *salted = str_fmt("contend machine %.239s", text);
     hash(salted, strlen(salted), mark);
-    return mark;
+    return str_fmt("%s", mark);
 }
 
 static int compare_texts(const char *a, const char *b)

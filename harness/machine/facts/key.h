@@ -35,7 +35,7 @@ struct machine_key {
 };
 
 /* A salted hash, 16 hexadecimal digits, of text that must not be stored; "" for "" or NULL. */
-char *machine_mark(const char *text, char mark[MACHINE_KEY_MAX]);
+const char *machine_mark(const char *text);
 
 /* Borrows from env and topo; either may be NULL. */
 void machine_parts_of(const struct environment *env, const struct topo *topo,

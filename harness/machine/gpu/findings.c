@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/machine/gpu/health.h"
@@ -106,9 +107,9 @@ static void judge_processes(const struct gpu_health *h, struct findings_about *a
     for (int i = 0; i < h->nprocesses && i < GPU_PROCESSES_MAX && used < sizeof(list); i++) {
         const struct gpu_process *process = &h->processes[i];
         bool named = process->name[0] != '\0';
-        char bytes[40] = "";
+        const char *bytes = "";
         if (process->memory_bytes >= 0)
-            (void)units_format_bytes((uint64_t)process->memory_bytes, bytes, sizeof(bytes));
+            bytes = units_bytes((uint64_t)process->memory_bytes);
         used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%u%s%s%s%s%s", i ? "; " : "",
                                  process->pid, named ? " (" : "", process->name, named ? ")" : "",
                                  bytes[0] ? ", " : "", bytes);
@@ -218,37 +219,37 @@ int gpu_change_judge(const struct gpu_change *change, const char *subject, const
     return about.rc;
 }
 
-static void append_links(const struct gpu_health *h, char *buf, size_t size)
+static void append_links(const struct gpu_health *h, const char **text)
 {
     if (h->pcie_width > 0)
-        text_append(buf, size, "; ", "PCIe x%d", h->pcie_width);
+        str_add(text, "; ", "PCIe x%d", h->pcie_width);
     if (h->pcie_generation > 0)
-        text_append(buf, size, " ", "%sgen %d", buf[0] ? "" : "PCIe ", h->pcie_generation);
+        str_add(text, " ", "%sgen %d", (*text)[0] ? "" : "PCIe ", h->pcie_generation);
     if (h->pcie_generation > 0 && h->pcie_generation < h->pcie_generation_link)
-        text_append(buf, size, "", "/%d", h->pcie_generation_link);
+        str_add(text, "", "/%d", h->pcie_generation_link);
     if (h->nvlinks > 0)
-        text_append(buf, size, "; ", "%d NVLink%s", h->nvlinks_active, plural(h->nvlinks_active));
+        str_add(text, "; ", "%d NVLink%s", h->nvlinks_active, plural(h->nvlinks_active));
 }
 
 /* "345/1980 MHz", now and maximum; nothing if unknown. */
-static void append_part(double now, double most, const char *unit, char *buf, size_t size)
+static void append_part(double now, double most, const char *unit, const char **text)
 {
     if (isnan(now))
         return;
     if (isnan(most))
-        text_append(buf, size, "; ", "%.0f %s", now, unit);
+        str_add(text, "; ", "%.0f %s", now, unit);
     else
-        text_append(buf, size, "; ", "%.0f/%.0f %s", now, most, unit);
+        str_add(text, "; ", "%.0f/%.0f %s", now, most, unit);
 }
 
-char *gpu_health_format(const struct gpu_health *health, char *buf, size_t size)
+const char *gpu_health_format(const struct gpu_health *health)
 {
-    buf[0] = '\0';
-    append_links(health, buf, size);
+    const char *text = "";
+    append_links(health, &text);
     if (health->ecc == 1)
-        text_append(buf, size, "; ", "ECC");
-    append_part(health->clock_mhz, health->clock_max_mhz, "MHz", buf, size);
-    append_part(health->power_w, health->power_limit_w, "W", buf, size);
-    append_part(health->temperature_c, NAN, "C", buf, size);
-    return buf;
+        str_add(&text, "; ", "ECC");
+    append_part(health->clock_mhz, health->clock_max_mhz, "MHz", &text);
+    append_part(health->power_w, health->power_limit_w, "W", &text);
+    append_part(health->temperature_c, NAN, "C", &text);
+    return text;
 }

@@ -85,7 +85,7 @@ int gpu_health_judge(const struct gpu_health *health, const char *subject,
                      struct findings *findings, struct err *err);
 
 /* The known values, with maxima after "/": "PCIe x16 gen 1/5; 18 NVLinks; ECC; 345/1980 MHz". */
-char *gpu_health_format(const struct gpu_health *health, char *buf, size_t size);
+const char *gpu_health_format(const struct gpu_health *health);
 
 /* "default", "exclusive", "prohibited", ...; NULL when unknown. */
 const char *gpu_compute_mode_name(enum gpu_compute_mode mode);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/machine/gpu/driver.h"
 
 static bool is_outermost(void)
@@ -22,9 +23,9 @@ static bool is_outermost(void)
 bool gpu_has_device_open(unsigned pid)
 {
     static const char device[] = "/dev/nvidia";
-    char path[48], link[sizeof(device)];
+    char link[sizeof(device)];
     bool has = false;
-    (void)snprintf(path, sizeof(path), "/proc/%u/fd", pid);
+    const char *path = str_fmt("/proc/%u/fd", pid);
     DIR *dir = opendir(path);
     if (!dir)
         return false;

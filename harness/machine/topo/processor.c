@@ -9,6 +9,7 @@
 #include <cpuid.h>
 #endif
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/files/proc.h"
 
 enum { ARM = 0x41, CAVIUM = 0x43, FUJITSU = 0x46, HISILICON = 0x48, NVIDIA = 0x4e, AMPERE = 0xc0 };
@@ -26,15 +27,14 @@ static const struct {
              {NVIDIA, 0x004, "NVIDIA Carmel"}, {NVIDIA, 0x010, "NVIDIA Olympus"},
              {AMPERE, 0xac3, "Ampere-1"},      {AMPERE, 0xac4, "Ampere-1A"}};
 
-void processor_name(const char *implementer, const char *part, char *out, size_t size)
+const char *processor_name(const char *implementer, const char *part)
 {
     unsigned long maker = strtoul(implementer, NULL, 0), number = strtoul(part, NULL, 0);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (names[i].implementer == maker && names[i].part == number) {
-            (void)snprintf(out, size, "%s", names[i].name);
-            return;
+            return str_fmt("%s", names[i].name);
         }
-    (void)snprintf(out, size, "Arm processor, implementer 0x%02lx, part 0x%03lx", maker, number);
+    return str_fmt("Arm processor, implementer 0x%02lx, part 0x%03lx", maker, number);
 }
 
 static bool read_cpuinfo(const char *root, const char *field, char *out, size_t size)
@@ -52,7 +52,7 @@ void processor_model(const char *root, char *out, size_t size)
     char implementer[PROC_TEXT_MAX], part[PROC_TEXT_MAX];
     if (!read_cpuinfo(root, "model name", out, size) && is_of_arm(root, implementer) &&
         read_cpuinfo(root, "CPU part", part, sizeof(part)))
-        processor_name(implementer, part, out, size);
+        (void)snprintf(out, size, "%s", processor_name(implementer, part));
 }
 
 /* The signature in CPUID leaf 0x40000000, if the processor reports a hypervisor. */

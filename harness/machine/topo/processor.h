@@ -8,7 +8,7 @@
  * Arm processors give numbers, such as "0x41" and "0xd4f": writes "Neoverse V2", or the numbers if
  * the processor is unknown. Source: Linux, arch/arm64/include/asm/cputype.h.
  */
-void processor_name(const char *implementer, const char *part, char *out, size_t size);
+const char *processor_name(const char *implementer, const char *part);
 
 /* The model by /proc/cpuinfo below `root`; "" = unknown. */
 void processor_model(const char *root, char *out, size_t size);

@@ -2,18 +2,17 @@
 
 #include <stdio.h>
 
-enum { SHORT_LIST = 64 };
+#include "harness/lib/base/str.h"
 
 /* Adds the finding with a subject such as "CPUs 2-3" or "NUMA node 1"; none for an empty set. */
 static int report(const struct finding *said, const char *one, const struct bitset *set,
                   struct findings *findings, struct err *err)
 {
-    char list[SHORT_LIST];
     struct finding finding = *said;
     if (bitset_empty(set))
         return 0;
     (void)snprintf(finding.subject, sizeof(finding.subject), "%s%s %s", one,
-                   bitset_count(set) == 1 ? "" : "s", bitset_format(set, list, sizeof(list)));
+                   bitset_count(set) == 1 ? "" : "s", bitset_format(set));
     return findings_add(findings, &finding, err);
 }
 
@@ -36,10 +35,8 @@ bool topo_lacks_memory(const struct topo *topo, const struct topo_cpu *cpu)
 }
 
 /* "node 0": where CPUs of these nodes have their memory. */
-static char *name_memory(const struct topo *topo, const struct bitset *nodes, char *buf,
-                         size_t size)
+static const char *name_memory(const struct topo *topo, const struct bitset *nodes)
 {
-    char list[SHORT_LIST];
     struct bitset memory = {0};
     for (int os_node = bitset_next(nodes, 0); os_node >= 0;
          os_node = bitset_next(nodes, (unsigned)os_node + 1)) {
@@ -47,20 +44,17 @@ static char *name_memory(const struct topo *topo, const struct bitset *nodes, ch
         if (node >= 0)
             bitset_set(&memory, topo->nodes[node].os_node);
     }
-    (void)snprintf(buf, size, "node%s %s", bitset_count(&memory) == 1 ? "" : "s",
-                   bitset_format(&memory, list, sizeof(list)));
-    return buf;
+    return str_fmt("node%s %s", bitset_count(&memory) == 1 ? "" : "s", bitset_format(&memory));
 }
 
 static int report_nodes(const struct topo *topo, const char *id, const char *lack,
                         const struct bitset *nodes, struct findings *findings, struct err *err)
 {
-    char memory[SHORT_LIST + 8];
     struct finding finding = {.severity = FINDING_DOUBT};
     (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
     (void)snprintf(finding.sentence, sizeof(finding.sentence),
                    "%s: a worker there uses the memory of %s, the nearest", lack,
-                   name_memory(topo, nodes, memory, sizeof(memory)));
+                   name_memory(topo, nodes));
     return report(&finding, "NUMA node", nodes, findings, err);
 }
 

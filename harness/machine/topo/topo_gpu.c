@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/files/proc.h"
 #include "harness/machine/gpu/driver.h"
 #include "harness/machine/gpu/health.h"
@@ -23,20 +24,18 @@ struct topo_gpu *topo_add_gpu(struct topo *topo)
     return gpu;
 }
 
-char *topo_gpu_name(const struct topo_gpu *gpu, char *buf, size_t size)
+const char *topo_gpu_name(const struct topo_gpu *gpu)
 {
     if (gpu->cuda_ordinal >= 0)
-        (void)snprintf(buf, size, "GPU %d (%s)", gpu->cuda_ordinal, gpu->pci_bdf);
-    else
-        (void)snprintf(buf, size, "GPU %s", gpu->pci_bdf);
-    return buf;
+        return str_fmt("GPU %d (%s)", gpu->cuda_ordinal, gpu->pci_bdf);
+    return str_fmt("GPU %s", gpu->pci_bdf);
 }
 
 bool topo_gpu_name_ordinal(const struct topo *topo, int cuda_ordinal, char *buf, size_t size)
 {
     for (unsigned i = 0; cuda_ordinal >= 0 && i < topo->ngpus; i++)
         if (topo->gpus[i].cuda_ordinal == cuda_ordinal) {
-            (void)topo_gpu_name(&topo->gpus[i], buf, size);
+            (void)snprintf(buf, size, "%s", topo_gpu_name(&topo->gpus[i]));
             return true;
         }
     return false;

@@ -31,8 +31,8 @@ int topo_probe_gpus(bool only_order, struct topo *topo, struct err *err);
  */
 int topo_check_cuda(int driver, const char *built_with, char *note, size_t size);
 
-/* "GPU 2 (0000:00:08.0)", or "GPU 0000:00:08.0" if CUDA does not see it. Returns buf. */
-char *topo_gpu_name(const struct topo_gpu *gpu, char *buf, size_t size);
+/* "GPU 2 (0000:00:08.0)", or "GPU 0000:00:08.0" if CUDA does not see it. */
+const char *topo_gpu_name(const struct topo_gpu *gpu);
 
 /* The same by CUDA's ordinal; false, and buf is as it was: no such GPU. */
 bool topo_gpu_name_ordinal(const struct topo *topo, int cuda_ordinal, char *buf, size_t size);

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/lib/files/proc.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/machine/topo/processor.h"
@@ -414,7 +415,7 @@ static void fill_model(hwloc_topology_t hw, struct topo *topo)
     const char *model = info_of(hw, "CPUModel");
     const char *implementer = info_of(hw, "CPUImplementer"), *part = info_of(hw, "CPUPart");
     if (!model && implementer && part)
-        processor_name(implementer, part, topo->cpu_model, sizeof(topo->cpu_model));
+        text_set(topo->cpu_model, "%s", processor_name(implementer, part));
     else
         copy_text(topo->cpu_model, sizeof(topo->cpu_model), model);
 }

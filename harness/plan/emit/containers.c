@@ -300,25 +300,23 @@ static void add_k8s_nodes(struct strbuf *out, const struct emit *emit)
 int emit_k8s(const struct emit *emit, struct strbuf *out, struct err *err)
 {
     struct shares shares = {0};
-    char list[BITSET_LIST_MAX];
     find_shares(emit->job->topo, emit->job->plan, &shares);
     int rc = check_k8s(emit, &shares, err);
     if (rc)
         return rc;
     add_k8s_head(out, emit);
-    strbuf_addf(out,
-                "apiVersion: kubelet.config.k8s.io/v1beta1\n"
-                "kind: KubeletConfiguration\n"
-                "cpuManagerPolicy: static\n"
-                "%s"
-                "reservedSystemCPUs: \"%s\" # the cores that the plan leaves: no pod gets them for "
-                "its own\n"
-                "topologyManagerPolicy: %s\n",
-                all_fill_cores(emit, &shares)
-                    ? "cpuManagerPolicyOptions: {full-pcpus-only: \"true\"}\n"
-                    : "",
-                bitset_format(&shares.reserved, list, sizeof(list)),
-                binds_hard(emit) ? "single-numa-node" : "best-effort");
+    strbuf_addf(
+        out,
+        "apiVersion: kubelet.config.k8s.io/v1beta1\n"
+        "kind: KubeletConfiguration\n"
+        "cpuManagerPolicy: static\n"
+        "%s"
+        "reservedSystemCPUs: \"%s\" # the cores that the plan leaves: no pod gets them for "
+        "its own\n"
+        "topologyManagerPolicy: %s\n",
+        all_fill_cores(emit, &shares) ? "cpuManagerPolicyOptions: {full-pcpus-only: \"true\"}\n"
+                                      : "",
+        bitset_format(&shares.reserved), binds_hard(emit) ? "single-numa-node" : "best-effort");
     add_k8s_nodes(out, emit);
     for (unsigned w = 0; w < emit->nworkers && !rc; w++)
         rc = add_pod(out, emit, &shares, w, err);

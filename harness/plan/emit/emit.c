@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/plan/emit/parts.h"
 #include "harness/plan/emit/quote.h"
 
@@ -96,15 +97,13 @@ static int prepare_worker(const struct emit *emit, unsigned w, const struct bits
                           struct placeholder_values *values, struct err *err)
 {
     struct emit_worker *worker = &emit->worker[w];
-    char threads[16];
     worker->plan = &emit->job->plan->workers[w];
-    if (!bitset_equal(&worker->plan->cpus, all))
-        bitset_format(&worker->plan->cpus, worker->cpus, sizeof(worker->cpus));
-    if (worker->plan->mem_policy != MEM_DEFAULT)
-        bitset_format(&worker->plan->mem_nodes, worker->nodes, sizeof(worker->nodes));
+    worker->cpus = bitset_equal(&worker->plan->cpus, all) ? "" : bitset_format(&worker->plan->cpus);
+    worker->nodes =
+        worker->plan->mem_policy == MEM_DEFAULT ? "" : bitset_format(&worker->plan->mem_nodes);
     if (worker->plan->gpu >= 0)
         set_gpu(emit, worker);
-    (void)snprintf(threads, sizeof(threads), "%u", worker->plan->threads);
+    const char *threads = str_fmt("%u", worker->plan->threads);
     for (unsigned i = 0; i < INHERITED_TEAMS; i++)
         set_variable(worker, inherited_teams[i], threads);
     if (worker->plan->passive)
@@ -215,8 +214,7 @@ void emit_findings(struct strbuf *out, const struct emit *emit, const char *comm
     const struct findings *findings = emit->job->findings;
     for (size_t i = 0; findings && i < findings->n; i++) {
         const struct finding *finding = &findings->all[i];
-        char text[sizeof(finding->subject) + sizeof(finding->sentence) + 8];
-        (void)snprintf(text, sizeof(text), "- %s: %s", finding->subject, finding->sentence);
+        char *text = str_fmt("- %s: %s", finding->subject, finding->sentence);
         for (char *at = text; *at; at++)
             if ((unsigned char)*at < ' ' || strchr("%^&<>|\x7f", *at))
                 *at = ' ';

@@ -13,9 +13,9 @@ struct emit_variable {
 
 struct emit_worker {
     const struct plan_worker *plan;
-    char cpus[BITSET_LIST_MAX];  /* "" = all CPUs of the machine */
-    char nodes[BITSET_LIST_MAX]; /* of its memory policy; "" = no policy */
-    char gpu[64];                /* number in PCI bus order, or UUID; "" = no GPU */
+    const char *cpus;  /* "" = all CPUs of the machine */
+    const char *nodes; /* of its memory policy; "" = no policy */
+    char gpu[64];      /* number in PCI bus order, or UUID; "" = no GPU */
     struct emit_variable variable[4 + INHERITED_TEAMS];
     unsigned nvariables;
     char **words; /* its command, placeholders replaced; NULL-terminated, owned */

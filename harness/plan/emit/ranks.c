@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/plan/emit/quote.h"
 #include "harness/plan/emit/script.h"
 
@@ -65,13 +66,12 @@ static void add_mask(struct strbuf *out, const struct bitset *cpus)
 int emit_slurm(const struct emit *emit, struct strbuf *out, struct err *err)
 {
     (void)err;
-    char gpus[32] = "", usage[128];
+    char gpus[32] = "";
     if (emit->gpus)
         (void)snprintf(gpus, sizeof(gpus), " --gpus-per-node=%u",
                        topo_visible_gpus(emit->job->topo));
-    (void)snprintf(usage, sizeof(usage),
-                   "#   sbatch FILE, or: salloc -N 1 --exclusive -n %u%s sh FILE\n", emit->nworkers,
-                   gpus);
+    const char *usage = str_fmt("#   sbatch FILE, or: salloc -N 1 --exclusive -n %u%s sh FILE\n",
+                                emit->nworkers, gpus);
     script_begin(out, emit, usage);
     strbuf_addf(out, "#SBATCH --nodes=1 --exclusive --ntasks=%u%s\n", emit->nworkers, gpus);
     add_task(out, emit, "$SLURM_PROCID", NULL);

@@ -6,25 +6,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/machine/topo/topo_check.h"
 #include "harness/machine/topo/topo_kinds.h"
 
 /* Lists are cut to fit into one readable line. */
-enum { SHORT_LIST = 64 };
 
 /* Reports a finding about the workers or CPUs in `set`; nothing if the set is empty. */
 __attribute__((format(printf, 6, 7))) static void
 report(struct findings_about *about, const char *id, enum finding_severity severity,
        const char *what, const struct bitset *set, const char *fmt, ...)
 {
-    char list[SHORT_LIST], subject[SHORT_LIST + 16],
-        sentence[sizeof(((struct finding *)0)->sentence)];
+    char sentence[sizeof(((struct finding *)0)->sentence)];
     struct findings_about of = *about;
     va_list ap;
     if (bitset_empty(set))
         return;
-    (void)snprintf(subject, sizeof(subject), "%s%s %s", what, bitset_count(set) == 1 ? "" : "s",
-                   bitset_format(set, list, sizeof(list)));
+    const char *subject =
+        str_fmt("%s%s %s", what, bitset_count(set) == 1 ? "" : "s", bitset_format(set));
     va_start(ap, fmt);
     (void)vsnprintf(sentence, sizeof(sentence), fmt, ap);
     va_end(ap);
@@ -169,22 +168,21 @@ static bool is_far(const struct topo *topo, const struct plan_worker *worker)
 static void report_far(const struct topo *topo, const struct plan *plan, const struct bitset *far,
                        struct findings_about *about)
 {
-    char list[SHORT_LIST], name[32], one[160], before[100] = "";
+    const char *before = "", *name;
     int first = bitset_next(far, 0);
     const struct plan_worker *worker = &plan->workers[first];
     const struct topo_gpu *gpu = &topo->gpus[worker->gpu];
     struct bitset own = nodes_of(topo, &worker->cpus);
     if (gpu->cuda_ordinal >= 0)
-        (void)snprintf(name, sizeof(name), "%d", gpu->cuda_ordinal);
+        name = str_fmt("%d", gpu->cuda_ordinal);
     else /* hidden from this program, not from the worker */
-        (void)snprintf(name, sizeof(name), "%s", gpu->pci_bdf);
-    (void)snprintf(one, sizeof(one), "GPU %s is near NUMA node %u, and its CPUs are on node%s %s",
-                   name, topo->nodes[gpu->node].os_node, bitset_count(&own) == 1 ? "" : "s",
-                   bitset_format(&own, list, sizeof(list)));
+        name = str_fmt("%s", gpu->pci_bdf);
+    const char *one = str_fmt("GPU %s is near NUMA node %u, and its CPUs are on node%s %s", name,
+                              topo->nodes[gpu->node].os_node, bitset_count(&own) == 1 ? "" : "s",
+                              bitset_format(&own));
     if (bitset_count(far) > 1)
-        (void)snprintf(
-            before, sizeof(before),
-            "their GPUs are near other NUMA nodes than their CPUs (of worker %d: ", first);
+        before =
+            str_fmt("their GPUs are near other NUMA nodes than their CPUs (of worker %d: ", first);
     report(about, "gpu_far", FINDING_NOTE, "worker", far, "%s%s%s%s", before, one,
            before[0] ? ")" : "",
            is_possible(topo, plan, PLACE_GPU_LOCAL)
@@ -238,12 +236,11 @@ static unsigned find_divided(const struct topo *topo, const struct plan *plan,
 static void check_cores(const struct topo *topo, const struct plan *plan,
                         struct findings_about *about)
 {
-    char list[SHORT_LIST];
     struct divided divided = {0};
     unsigned cores = find_divided(topo, plan, &divided);
     report(about, "cores_divided", FINDING_NOTE, "worker", &divided.workers,
            "they share %u core%s (CPUs %s), and slow each other there%s", divided.ncores,
-           divided.ncores == 1 ? "" : "s", bitset_format(&divided.cpus, list, sizeof(list)),
+           divided.ncores == 1 ? "" : "s", bitset_format(&divided.cpus),
            cores >= plan->nworkers ? "; cores gives each worker cores of its own" : "");
 }
 
@@ -350,14 +347,12 @@ static void add_lacking(const struct topo *topo, const struct plan_worker *worke
 static void report_lacking(const struct plan *plan, const char *id, const char *which,
                            const struct lacking *lacking, struct findings_about *about)
 {
-    char nodes[SHORT_LIST], memory[SHORT_LIST];
     bool one = bitset_count(&lacking->nodes) == 1;
     report(about, id, FINDING_DOUBT, "worker", &lacking->workers,
            "%s%s CPUs are on NUMA node%s %s, which ha%s no memory to use: memory is on node%s %s%s",
            which, bitset_count(&lacking->workers) == 1 ? "its" : "their", one ? "" : "s",
-           bitset_format(&lacking->nodes, nodes, sizeof(nodes)), one ? "s" : "ve",
-           bitset_count(&lacking->memory) == 1 ? "" : "s",
-           bitset_format(&lacking->memory, memory, sizeof(memory)),
+           bitset_format(&lacking->nodes), one ? "s" : "ve",
+           bitset_count(&lacking->memory) == 1 ? "" : "s", bitset_format(&lacking->memory),
            plan->placement == PLACE_REMOTE ? "" : ", the nearest");
 }
 
@@ -455,14 +450,13 @@ static const char *advise_like_cores(const struct topo *topo, const struct plan 
 static void check_speeds(const struct topo *topo, const struct plan *plan,
                          struct findings_about *about)
 {
-    char list[SHORT_LIST];
     struct bitset slow, fast;
     if (topo->nkinds < 2)
         return;
     find_slow(topo, plan, &slow, &fast);
     report(about, "workers_unlike", FINDING_DOUBT, "worker", &slow,
            "slower cores than worker%s %s: equal work takes longer there%s",
-           bitset_count(&fast) == 1 ? "" : "s", bitset_format(&fast, list, sizeof(list)),
+           bitset_count(&fast) == 1 ? "" : "s", bitset_format(&fast),
            bitset_empty(&slow) ? "" : advise_like_cores(topo, plan));
 }
 

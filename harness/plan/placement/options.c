@@ -31,12 +31,11 @@ int plan_options_apply(const struct plan_options *options, struct plan_request *
 char *plan_options_format(const struct plan_options *options, char *buf, size_t size)
 {
     struct bitset cpus;
-    char list[200];
     buf[0] = '\0';
     if (options->reserve)
         text_append(buf, size, "", " --reserve %" PRId64, options->reserve);
     if (options->cpus && !bitset_parse(options->cpus, &cpus, NULL))
-        text_append(buf, size, "", " --cpus %s", bitset_format(&cpus, list, sizeof(list)));
+        text_append(buf, size, "", " --cpus %s", bitset_format(&cpus));
     if (options->threads)
         text_append(buf, size, "", " --threads %" PRId64, options->threads);
     if (options->cores_each)

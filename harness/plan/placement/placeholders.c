@@ -1,10 +1,10 @@
 #include "harness/plan/placement/placeholders.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "harness/lib/base/similar.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/strbuf.h"
 
 const char *const placeholder_names[PLACEHOLDERS] = {
@@ -13,8 +13,7 @@ const char *const placeholder_names[PLACEHOLDERS] = {
     [PLACEHOLDER_CPUS] = "cpus",       [PLACEHOLDER_NODE] = "node",
 };
 
-static void nodes_of(const struct topo *topo, const struct plan_worker *worker, char *buf,
-                     size_t size)
+static const char *nodes_of(const struct topo *topo, const struct plan_worker *worker)
 {
     struct bitset nodes = worker->mem_nodes;
     for (unsigned i = 0; i < topo->ncpus && bitset_empty(&worker->mem_nodes); i++) {
@@ -23,7 +22,7 @@ static void nodes_of(const struct topo *topo, const struct plan_worker *worker, 
         if (node >= 0 && bitset_test(&worker->cpus, cpu->os_cpu))
             bitset_set(&nodes, topo->nodes[node].os_node);
     }
-    bitset_format(&nodes, buf, size);
+    return bitset_format(&nodes);
 }
 
 void placeholders_of(const struct topo *topo, const struct plan *plan, unsigned w,
@@ -33,15 +32,14 @@ void placeholders_of(const struct topo *topo, const struct plan *plan, unsigned 
     unsigned workers = 0;
     for (unsigned i = 0; i < plan->nworkers; i++)
         workers += !plan->workers[i].background;
-    (void)snprintf(values->number, sizeof(values->number), "%u", w);
-    (void)snprintf(values->workers, sizeof(values->workers), "%u", workers);
-    (void)snprintf(values->threads, sizeof(values->threads), "%u", worker->threads);
-    values->gpu[0] = '\0';
-    if (worker->gpu >= 0)
-        (void)snprintf(values->gpu, sizeof(values->gpu), "%u",
-                       topo_gpu_bus_number(topo, &topo->gpus[worker->gpu]));
-    bitset_format(&worker->cpus, values->cpus, sizeof(values->cpus));
-    nodes_of(topo, worker, values->node, sizeof(values->node));
+    *values = (struct placeholder_values){
+        .number = str_fmt("%u", w),
+        .workers = str_fmt("%u", workers),
+        .threads = str_fmt("%u", worker->threads),
+        .gpu = worker->gpu < 0 ? ""
+                               : str_fmt("%u", topo_gpu_bus_number(topo, &topo->gpus[worker->gpu])),
+        .cpus = bitset_format(&worker->cpus),
+        .node = nodes_of(topo, worker)};
 }
 
 static const char *value_of(const struct placeholder_values *values, enum placeholder placeholder)
@@ -96,7 +94,6 @@ static bool find_name(const char *from, const char *text, struct name *name)
 /* Returns the enum placeholder of the name, or -EINVAL. */
 static int find_known(const struct name *name, struct err *err)
 {
-    char hint[SIMILAR_HINT_MAX];
     int shown = (int)(name->length < 30 ? name->length : 30);
     struct similar near = similar_to(name->letters, name->length);
     for (int p = 0; p < PLACEHOLDERS; p++) {
@@ -108,8 +105,8 @@ static int find_known(const struct name *name, struct err *err)
     return err_set(err, -EINVAL,
                    "unknown placeholder {%.*s}%s known: {worker}, {gpu}, {workers}, {threads}, "
                    "{cpus}, {node}; {{%.*s}} stands for {%.*s} itself",
-                   shown, name->letters, similar_hint(&near, "", hint, sizeof(hint)), shown,
-                   name->letters, shown, name->letters);
+                   shown, name->letters, similar_hint(&near, ""), shown, name->letters, shown,
+                   name->letters);
 }
 
 /* The value of the name; NULL: unknown name, or the worker has no value. */

@@ -27,8 +27,7 @@ extern const char *const placeholder_names[PLACEHOLDERS];
 
 /* The values of one worker; "" = none, and a command that uses the placeholder is refused. */
 struct placeholder_values {
-    char number[24], gpu[64], workers[24], threads[24], cpus[BITSET_LIST_MAX],
-        node[BITSET_LIST_MAX];
+    const char *number, *gpu, *workers, *threads, *cpus, *node;
 };
 
 /*

@@ -62,7 +62,7 @@ const char *mem_policy_name(enum mem_policy policy)
 /* placement_parse on the first n characters. */
 static int parse_name(const char *name, size_t n, enum placement *placement, struct err *err)
 {
-    char known[160] = "", hint[SIMILAR_HINT_MAX];
+    char known[160] = "";
     size_t used = 0;
     struct similar near = similar_to(name, n);
     for (int p = 0; p < PLACEMENTS; p++) {
@@ -76,7 +76,7 @@ static int parse_name(const char *name, size_t n, enum placement *placement, str
         similar_offer(&near, candidate);
     }
     return err_set(err, -EINVAL, "unknown placement '%.*s'%s known: %s", (int)(n < 60 ? n : 60),
-                   name, similar_hint(&near, "", hint, sizeof(hint)), known);
+                   name, similar_hint(&near, ""), known);
 }
 
 int placement_parse(const char *name, enum placement *placement, struct err *err)
@@ -104,12 +104,10 @@ int placement_parse_list(const char *text, enum placement out[PLACEMENTS], struc
 }
 
 /* Lists are cut to fit into one readable line. */
-enum { SHORT_LIST = 64 };
 
 static int take_requested(const struct plan_request *request, struct bitset *available,
                           struct err *err)
 {
-    char bad[SHORT_LIST], allowed[SHORT_LIST];
     struct bitset outside = request->cpus;
     if (bitset_empty(available))
         return err_set(err, -EINVAL, "this machine allows us no CPU");
@@ -118,8 +116,7 @@ static int take_requested(const struct plan_request *request, struct bitset *ava
     bitset_andnot(&outside, available);
     if (!bitset_empty(&outside))
         return err_set(err, -EINVAL, "CPUs %s are not there or not allowed; allowed: %s",
-                       bitset_format(&outside, bad, sizeof(bad)),
-                       bitset_format(available, allowed, sizeof(allowed)));
+                       bitset_format(&outside), bitset_format(available));
     *available = request->cpus;
     return 0;
 }
@@ -427,11 +424,10 @@ static int find_dose_cpus(const struct topo *topo, enum dose_kind kind, const st
     for (int cpu = bitset_next(&allowed, 0); bitset_count(&workers) < n - dose_cpus;
          cpu = bitset_next(&allowed, (unsigned)cpu + 1))
         bitset_set(&workers, (unsigned)cpu);
-    char list[SHORT_LIST];
     return err_set(err, -EINVAL,
                    "a dose of %s needs %d CPUs beside those of the workers: leave it some, such as "
                    "with --cpus %s",
-                   dose_names[kind], DOSE_CPUS_LEAST, bitset_format(&workers, list, sizeof(list)));
+                   dose_names[kind], DOSE_CPUS_LEAST, bitset_format(&workers));
 }
 
 int plan_add_dose(const struct topo *topo, enum dose_kind kind, struct plan *plan, struct err *err)

@@ -1,5 +1,6 @@
 #include "harness/show/data/curves.h"
 
+#include "harness/lib/base/str.h"
 #include "harness/show/data/dat.h"
 
 enum { LABEL_MOST = 60 };
@@ -25,8 +26,7 @@ void curves_put_axes(const struct curves *curves, FILE *out)
 
 void curves_put_line(size_t line, FILE *out)
 {
-    char name[32];
-    (void)snprintf(name, sizeof(name), "line_%zu", line);
+    const char *name = str_fmt("line_%zu", line);
     dat_block(name, "x y low high", out);
 }
 

@@ -4,11 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/rows/format.h"
 
-enum { HOST_MOST = 48, LINE_MOST = 150 };
+enum { HOST_MOST = 48 };
 
 struct dat_text dat_text(const char *text, size_t most)
 {
@@ -46,69 +47,66 @@ static bool is_possible(const struct result *result, enum placement placement)
 }
 
 /* "not on this machine: numa, pcores", or "". */
-static void format_skipped(const struct result *result, char *buf, size_t size)
+static const char *format_skipped(const struct result *result)
 {
     bool skipped[PLACEMENTS] = {false};
-    buf[0] = '\0';
+    const char *text = "";
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
         if (arm->plan.status != PLAN_SKIPPED || skipped[arm->placement] ||
             is_possible(result, arm->placement))
             continue;
-        text_append(buf, size, ", ", "%s%s",
-                    buf[0] ? "" : "not on this machine: ", placement_infos[arm->placement].name);
+        str_add(&text, ", ", "%s%s",
+                text[0] ? "" : "not on this machine: ", placement_infos[arm->placement].name);
         skipped[arm->placement] = true;
     }
+    return text;
 }
 
 void dat_put_heading(const struct figure_data *data, const char *what, unsigned workers,
                      const char *how, const char *columns, FILE *out)
 {
-    char title[DAT_TEXT_MOST], subtitle[DAT_TEXT_MOST], skipped[DAT_TEXT_MOST];
     enum device device = DEVICE_NONE;
     for (size_t i = 0; i < data->result->narms; i++)
         if (arm_device(data->result, &data->result->arms[i]) != DEVICE_NONE)
             device = arm_device(data->result, &data->result->arms[i]);
-    (void)snprintf(title, sizeof(title), "%.*s: %s%s", HOST_MOST, data->result->scenario, what,
-                   device_mark(device));
-    (void)snprintf(subtitle, sizeof(subtitle), "%.*s", HOST_MOST, data->host);
+    const char *title =
+        str_fmt("%.*s: %s%s", HOST_MOST, data->result->scenario, what, device_mark(device));
+    const char *subtitle = str_fmt("%.*s", HOST_MOST, data->host);
     if (workers)
-        text_append(subtitle, sizeof(subtitle), ". ", "%u worker%s", workers,
-                    workers == 1 ? "" : "s");
-    text_append(subtitle, sizeof(subtitle), ". ", "%s", how);
-    format_skipped(data->result, skipped, sizeof(skipped));
+        str_add(&subtitle, ". ", "%u worker%s", workers, workers == 1 ? "" : "s");
+    str_add(&subtitle, ". ", "%s", how);
+    const char *skipped = format_skipped(data->result);
     dat_begin(title, subtitle, skipped, columns, out);
 }
 
-const char *dat_format_rounds(const struct figure_data *data, const char *what, const char *plural,
-                              char *buf, size_t size)
+const char *dat_format_rounds(const struct figure_data *data, const char *what, const char *plural)
 {
     unsigned rounds = data->result->rounds_done;
-    (void)snprintf(buf, size, "%s", what);
+    const char *text = str_fmt("%s", what);
     if (rounds < 2)
-        text_append(buf, size, ". ", "One round, so no interval%s", plural);
+        str_add(&text, ". ", "One round, so no interval%s", plural);
     else if (rounds < STATS_RANGE_BELOW)
-        text_append(buf, size, ". ", "Median%s and range%s of %u rounds", plural, plural, rounds);
+        str_add(&text, ". ", "Median%s and range%s of %u rounds", plural, plural, rounds);
     else
-        text_append(buf, size, ". ", "Median%s and 95%% interval%s over %u rounds", plural, plural,
-                    rounds);
-    return buf;
+        str_add(&text, ". ", "Median%s and 95%% interval%s over %u rounds", plural, plural, rounds);
+    return text;
 }
 
 void dat_put_figure_heading(const struct figure_data *data, const struct arm *arm, const char *how,
                             const char *rest, const char *columns, FILE *out)
 {
-    char title[LINE_MOST + 1], subtitle[LINE_MOST + 1], footnote[LINE_MOST + 1] = "";
+    const char *footnote = "";
     const struct arm_rounds *rounds = &data->analysis->rounds.arms[arm - data->result->arms];
-    (void)snprintf(title, sizeof(title), "%.*s: %s%s", HOST_MOST, data->result->scenario,
-                   data->figure->title, device_mark(arm_device(data->result, arm)));
-    (void)snprintf(subtitle, sizeof(subtitle), "%.*s%s%s", HOST_MOST, data->host,
-                   data->host[0] ? ". " : "", how);
+    const char *title = str_fmt("%.*s: %s%s", HOST_MOST, data->result->scenario,
+                                data->figure->title, device_mark(arm_device(data->result, arm)));
+    const char *subtitle =
+        str_fmt("%.*s%s%s", HOST_MOST, data->host, data->host[0] ? ". " : "", how);
     if (rounds->status != STATUS_OK)
-        (void)snprintf(footnote, sizeof(footnote), "%s: %.*s", status_name(rounds->status),
-                       DAT_REASON_MOST, rounds->reason);
+        footnote =
+            str_fmt("%s: %.*s", status_name(rounds->status), DAT_REASON_MOST, rounds->reason);
     if (rest[0])
-        text_append(footnote, sizeof(footnote), ". ", "%s", rest);
+        str_add(&footnote, ". ", "%s", rest);
     dat_begin(title, subtitle, footnote, columns, out);
 }
 
@@ -123,21 +121,20 @@ const struct arm *dat_find_arm(const struct figure_data *data, const char *metri
     return NULL;
 }
 
-void dat_format_only(const struct figure_data *data, const struct arm *arm, char *buf, size_t size)
+const char *dat_format_only(const struct figure_data *data, const struct arm *arm)
 {
-    char name[96];
-    bool by_placement = format_has_placement(data->result, arm) &&
-                        !format_params(data->result, arm, name, sizeof(name))[0];
-    (void)format_arm(data->result, arm, NULL, name, sizeof(name));
-    buf[0] = '\0';
+    const char *name = format_arm(data->result, arm, NULL), *text = "";
+    bool by_placement =
+        format_has_placement(data->result, arm) && !format_params(data->result, arm)[0];
     for (size_t i = 0; i < data->result->narms; i++) {
         size_t at = 0;
         const struct arm *other = &data->result->arms[i];
         if (other != arm && other->bench == arm->bench &&
             rows_next(&data->analysis->rows, other, data->figure->metric, &at))
-            (void)snprintf(buf, size, "%s%s only. Others are in rows.csv",
-                           by_placement ? "Placement " : "", name[0] ? name : "One arm");
+            text = str_fmt("%s%s only. Others are in rows.csv", by_placement ? "Placement " : "",
+                           name[0] ? name : "One arm");
     }
+    return text;
 }
 
 double dat_round_125(double value, bool up)

@@ -67,8 +67,7 @@ void dat_put_heading(const struct figure_data *data, const char *what, unsigned 
 
 /* For `how`: "WHAT. Medians and ranges of 3 rounds". WHAT may be ""; `plural`: "" or "s". Returns
  * buf. */
-const char *dat_format_rounds(const struct figure_data *data, const char *what, const char *plural,
-                              char *buf, size_t size);
+const char *dat_format_rounds(const struct figure_data *data, const char *what, const char *plural);
 
 /*
  * dat_begin for data->figure. The device is not named, but a simulated one is marked. The footnote
@@ -82,7 +81,7 @@ const struct arm *dat_find_arm(const struct figure_data *data, const char *metri
 
 /* For the footnote of a figure that shows one arm: "Placement none only. Others are in rows.csv" if
  * other arms have the figure's metric, else "". */
-void dat_format_only(const struct figure_data *data, const struct arm *arm, char *buf, size_t size);
+const char *dat_format_only(const struct figure_data *data, const struct arm *arm);
 
 /* Bars, in the form that plots/bar_chart.gp reads: columns of the heading and of the block "bars".
  * The blocks "places" and "names" (names.h) go with them. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/str.h"
 #include "harness/show/data/dat.h"
 
 unsigned dots_add_panel(struct dots *dots, const struct dots_panel *panel)
@@ -25,8 +26,8 @@ size_t dots_add_line(struct dots *dots, unsigned panel, const char *label)
     struct dots_line *line = array_add(dots->lines, dots->nlines, dots->lines_capacity);
     if (!line)
         return SIZE_MAX;
-    *line = (struct dots_line){.panel = panel, .place = dots->panels[panel].nlines++};
-    (void)snprintf(line->label, sizeof(line->label), "%s", label);
+    *line = (struct dots_line){
+        .panel = panel, .place = dots->panels[panel].nlines++, .label = label, .text = {"", ""}};
     for (int mark = 0; mark < DOT_MARKS; mark++) {
         line->least[mark] = INFINITY;
         line->most[mark] = -INFINITY;
@@ -38,9 +39,7 @@ void dots_add_key(struct dots *dots, int colour, enum dot_mark mark, const char 
 {
     if (dots->nkeys == DOTS_KEY)
         return;
-    struct dots_key *key = &dots->keys[dots->nkeys++];
-    *key = (struct dots_key){.colour = colour, .mark = mark};
-    (void)snprintf(key->text, sizeof(key->text), "%s", text);
+    dots->keys[dots->nkeys++] = (struct dots_key){colour, mark, text};
 }
 
 bool dots_add(struct dots *dots, const struct dot *dot)
@@ -88,17 +87,16 @@ static void put_panels(struct dots *dots, FILE *out)
         choose_axis(panel);
         (void)fprintf(out, "%u %s %s %s %u %.9g %.9g %d %.9g\n", i,
                       dat_text(panel->label, DOTS_TEXT).quoted,
-                      dat_text(panel->right[0], DOTS_NAME).quoted,
-                      dat_text(panel->right[1], DOTS_NAME).quoted, panel->nlines, panel->low,
-                      panel->high, panel->log, panel->mark);
+                      dat_text(panel->right[0] ? panel->right[0] : "", DOTS_NAME).quoted,
+                      dat_text(panel->right[1] ? panel->right[1] : "", DOTS_NAME).quoted,
+                      panel->nlines, panel->low, panel->high, panel->log, panel->mark);
     }
 }
 
 /* Each panel has its own blocks, so that its script reads no other panel's rows. */
 static void begin_panel(const char *what, unsigned panel, const char *columns, FILE *out)
 {
-    char name[24];
-    (void)snprintf(name, sizeof(name), "%s_%u", what, panel);
+    const char *name = str_fmt("%s_%u", what, panel);
     dat_block(name, columns, out);
 }
 
@@ -157,11 +155,10 @@ void dots_free(struct dots *dots)
     *dots = (struct dots){0};
 }
 
-char *dots_format(double value, char *buf, size_t size)
+const char *dots_format(double value)
 {
     int digits = value >= 99.5 ? 0 : value >= 9.95 ? 1 : 2;
     for (double tenth = value; tenth > 0 && tenth < 0.0995 && digits < 9; tenth *= 10)
         digits++;
-    (void)snprintf(buf, size, "%.*f", value == 0 ? 0 : digits, value);
-    return buf;
+    return str_fmt("%.*f", value == 0 ? 0 : digits, value);
 }

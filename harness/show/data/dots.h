@@ -18,11 +18,11 @@
 enum { DOTS_PANELS = 8, DOTS_KEY = 20, DOTS_NAME = 40, DOTS_TEXT = 96 };
 
 struct dots_panel {
-    const char *label;        /* of the axis, with the unit; borrowed */
-    bool log;                 /* logarithmic scale, else linear from 0 */
-    double mark;              /* a line is drawn here, within the axis; 0 = none */
-    char right[2][DOTS_NAME]; /* headings of the texts at the right; "" = none */
-    unsigned nlines;          /* this and the rest: filled by dots.c */
+    const char *label;    /* of the axis, with the unit; borrowed */
+    bool log;             /* logarithmic scale, else linear from 0 */
+    double mark;          /* a line is drawn here, within the axis; 0 = none */
+    const char *right[2]; /* headings of the texts at the right; NULL = none */
+    unsigned nlines;      /* this and the rest: filled by dots.c */
     double low, high;
 };
 
@@ -48,17 +48,16 @@ struct dots {
     struct dots_panel panels[DOTS_PANELS];
     size_t nlines, lines_capacity, nkeys;
     struct dots_line {
-        unsigned panel, place; /* place: 0 = the top line */
-        char label[DOTS_NAME];
-        char text[2][DOTS_TEXT];                  /* at the right, one above the other */
-        bool absent;                              /* text[0] says why the line has no dots */
+        unsigned panel, place;       /* place: 0 = the top line */
+        const char *label, *text[2]; /* borrowed; text: at the right, one above the other */
+        bool absent;                 /* text[0] says why the line has no dots */
         double least[DOT_MARKS], most[DOT_MARKS]; /* of its dots, by mark; least > most: none */
     } * lines;                                    /* owned */
     unsigned ncolours;
     struct dots_key {
         int colour; /* -1 = white */
         enum dot_mark mark;
-        char text[DOTS_TEXT];
+        const char *text; /* borrowed */
     } keys[DOTS_KEY];
     size_t n, capacity;
     struct dot *dot; /* owned */
@@ -81,7 +80,7 @@ bool dots_add(struct dots *dots, const struct dot *dot);
 void dots_put(struct dots *dots, FILE *out);
 void dots_free(struct dots *dots);
 
-/* "0.0037", "5.80", "61.3", "4270": never with an exponent. Returns buf. */
-char *dots_format(double value, char *buf, size_t size);
+/* "0.0037", "5.80", "61.3", "4270": never with an exponent. */
+const char *dots_format(double value);
 
 #endif

@@ -18,10 +18,10 @@ static void put_ticks(const struct heat *heat, unsigned longer, FILE *out)
         step *= 2;
     dat_block("ticks", "place column line", out);
     for (unsigned place = 0; place < longer; place += step) {
-        char text[HEAT_AXES][HEAT_TEXT] = {"", ""};
+        const char *text[HEAT_AXES] = {"", ""};
         for (unsigned axis = 0; axis < HEAT_AXES; axis++)
             if (place < heat->n[axis])
-                heat->name(heat->arg, axis, place, text[axis]);
+                text[axis] = heat->name(heat->arg, axis, place);
         (void)fprintf(out, "%u %s %s\n", place, dat_text(text[0], HEAT_TEXT).quoted,
                       dat_text(text[1], HEAT_TEXT).quoted);
     }
@@ -29,14 +29,11 @@ static void put_ticks(const struct heat *heat, unsigned longer, FILE *out)
 
 static void put_cells(const struct heat *heat, unsigned longer, FILE *out)
 {
-    char text[HEAT_TEXT];
     dat_block("cells", "column line value text", out);
     for (size_t i = 0; i < (size_t)heat->n[0] * heat->n[1] && longer <= heat->printed_most; i++)
-        if (!isnan(heat->value[i])) {
-            heat->format_cell(heat->arg, i, text);
+        if (!isnan(heat->value[i]))
             (void)fprintf(out, "%zu %zu %.6g %s\n", i % heat->n[0], i / heat->n[0], heat->value[i],
-                          dat_text(text, HEAT_TEXT).quoted);
-        }
+                          dat_text(heat->format_cell(heat->arg, i), HEAT_TEXT).quoted);
 }
 
 void heat_put(const struct heat *heat, FILE *out)

@@ -22,8 +22,8 @@ struct heat {
     enum figure_ticks ticks;
     unsigned printed_most; /* cells hold numbers if neither axis is longer than this */
     const void *arg;
-    void (*name)(const void *arg, unsigned axis, unsigned place, char text[static HEAT_TEXT]);
-    void (*format_cell)(const void *arg, size_t cell, char text[static HEAT_TEXT]);
+    const char *(*name)(const void *arg, unsigned axis, unsigned place);
+    const char *(*format_cell)(const void *arg, size_t cell);
 };
 
 void heat_put(const struct heat *heat, FILE *out);

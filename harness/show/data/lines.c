@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/rows/format.h"
 
@@ -125,18 +126,16 @@ const char *lines_lost_to(const struct figure_data *data, const struct lines *li
     return has_solo(data, lines) ? "Lost: 1 - parallel efficiency" : "Lost: relative to the best";
 }
 
-char *lines_format_lost(const struct figure_data *data, const struct lines *lines, size_t line,
-                        char *buf, size_t size)
+const char *lines_format_lost(const struct figure_data *data, const struct lines *lines,
+                              size_t line)
 {
     double lost = 100 * lines_lost(data, lines, line);
     bool cut_off = data->analysis->rounds.arms[lines->arm[line]].status == STATUS_CENSORED;
-    buf[0] = '\0';
     if (lost < 0.05)
-        (void)snprintf(buf, size, "no loss");
-    else if (!isnan(lost))
-        (void)snprintf(buf, size, "%s%.*f%% lost", cut_off ? "at least " : "",
-                       lost > 99 || lost < 10, lost);
-    return buf;
+        return "no loss";
+    if (!isnan(lost))
+        return str_fmt("%s%.*f%% lost", cut_off ? "at least " : "", lost > 99 || lost < 10, lost);
+    return "";
 }
 
 const char *lines_step_name(const struct figure_data *data, const struct lines *lines)
@@ -156,42 +155,41 @@ static bool has_several_benches(const struct result *result)
     return false;
 }
 
-char *lines_format_label(const struct figure_data *data, const struct lines *lines, size_t line,
-                         char *buf, size_t size)
+const char *lines_format_label(const struct figure_data *data, const struct lines *lines,
+                               size_t line)
 {
+    const char *text = "";
     const struct arm *arm = lines_arm(data, lines, line);
-    char params[160];
     if (arm->is_baseline)
-        (void)snprintf(buf, size, "solo 1/%u", arm->planned_workers);
+        text = str_fmt("solo 1/%u", arm->planned_workers);
     else
-        (void)snprintf(buf, size, "%s", placement_infos[arm->placement].name);
+        text = str_fmt("%s", placement_infos[arm->placement].name);
     if (!arm->is_baseline && !lines->workers)
-        text_append(buf, size, ", ", "%u worker%s", arm->planned_workers,
-                    arm->planned_workers == 1 ? "" : "s");
+        str_add(&text, ", ", "%u worker%s", arm->planned_workers,
+                arm->planned_workers == 1 ? "" : "s");
     if (arm->variant)
-        text_append(buf, size, ", ", "%s", arm->variant->name);
+        str_add(&text, ", ", "%s", arm->variant->name);
     if (has_several_benches(data->result))
-        text_append(buf, size, ", ", "%s", arm->bench->name);
-    if (format_params(data->result, arm, params, sizeof(params))[0])
-        text_append(buf, size, ", ", "%s", params);
-    return buf;
+        str_add(&text, ", ", "%s", arm->bench->name);
+    const char *params = format_params(data->result, arm);
+    if (params[0])
+        str_add(&text, ", ", "%s", params);
+    return text;
 }
 
 struct dat_text lines_text(const struct figure_data *data, const struct lines *lines, size_t line)
 {
-    char label[160];
-    return dat_text(lines_format_label(data, lines, line, label, sizeof(label)), LABEL_MOST);
+    return dat_text(lines_format_label(data, lines, line), LABEL_MOST);
 }
 
-char *lines_format_why(const struct figure_data *data, const struct lines *lines, size_t line,
-                       const char *metric, char *buf, size_t size)
+const char *lines_format_why(const struct figure_data *data, const struct lines *lines, size_t line,
+                             const char *metric)
 {
     const struct arm_rounds *rounds = &data->analysis->rounds.arms[lines->arm[line]];
     const struct row *row = rows_find(&data->analysis->rows, lines_arm(data, lines, line), metric);
     bool from_row = rounds->n && row;
     const char *reason = from_row ? row->reason : rounds->reason;
     const char *status = status_name(from_row ? row->status : rounds->status);
-    (void)snprintf(buf, size, "%s: %.*s", reason[0] ? status : "not compared", DAT_REASON_MOST,
+    return str_fmt("%s: %.*s", reason[0] ? status : "not compared", DAT_REASON_MOST,
                    reason[0] ? reason : "no round in common with the others");
-    return buf;
 }

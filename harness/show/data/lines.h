@@ -26,9 +26,9 @@ void lines_add_baselines(const struct figure_data *data, struct lines *lines);
 
 const struct arm *lines_arm(const struct figure_data *data, const struct lines *lines, size_t line);
 
-/* "numa, 4 workers": the placement, and what distinguishes this line. Returns buf. */
-char *lines_format_label(const struct figure_data *data, const struct lines *lines, size_t line,
-                         char *buf, size_t size);
+/* "numa, 4 workers": the placement, and what distinguishes this line. */
+const char *lines_format_label(const struct figure_data *data, const struct lines *lines,
+                               size_t line);
 
 /*
  * The share of its throughput that a line loses, of which a figure says lines_lost_to: 1 - parallel
@@ -37,9 +37,9 @@ char *lines_format_label(const struct figure_data *data, const struct lines *lin
 double lines_lost(const struct figure_data *data, const struct lines *lines, size_t line);
 const char *lines_lost_to(const struct figure_data *data, const struct lines *lines);
 
-/* "95% lost", "at least 99.2% lost", "no loss", or "" if it is unknown. Returns buf. */
-char *lines_format_lost(const struct figure_data *data, const struct lines *lines, size_t line,
-                        char *buf, size_t size);
+/* "95% lost", "at least 99.2% lost", "no loss", or "" if it is unknown. */
+const char *lines_format_lost(const struct figure_data *data, const struct lines *lines,
+                              size_t line);
 
 /* What all lines call a step: bench_step_name. */
 const char *lines_step_name(const struct figure_data *data, const struct lines *lines);
@@ -47,8 +47,8 @@ const char *lines_step_name(const struct figure_data *data, const struct lines *
 /* lines_format_label as a column value. */
 struct dat_text lines_text(const struct figure_data *data, const struct lines *lines, size_t line);
 
-/* Why a line has no value of `metric`: "skipped: no P/E cores". Returns buf. */
-char *lines_format_why(const struct figure_data *data, const struct lines *lines, size_t line,
-                       const char *metric, char *buf, size_t size);
+/* Why a line has no value of `metric`: "skipped: no P/E cores". */
+const char *lines_format_why(const struct figure_data *data, const struct lines *lines, size_t line,
+                             const char *metric);
 
 #endif

@@ -3,24 +3,26 @@
 #include <math.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/units.h"
 
 enum { MARK_ROWS = 5 };
 
 /* "measured 32.6 MiB", "reported L1 48 KiB". */
-static void format_mark(const struct figure_data *data, const struct figure_mark *kind,
-                        const struct row *row, char *buf, size_t size)
+static const char *format_mark(const struct figure_data *data, const struct figure_mark *kind,
+                               const struct row *row)
 {
-    char part[DIMS_KEY_MAX] = "", value[32];
+    const char *part = "";
+    const char *value;
     bool known = kind->dim && dims_has(&row->dims, kind->dim);
     if (known)
-        (void)dims_value(row->arm->bench, &row->dims, kind->dim, part);
+        part = dims_value(row->arm->bench, &row->dims, kind->dim);
     if (data->figure->x.bytes)
-        (void)units_format_bytes((uint64_t)row->median, value, sizeof(value));
+        value = units_bytes((uint64_t)row->median);
     else
-        (void)snprintf(value, sizeof(value), "%s %.20s", UNITS_PLAIN(3, row->median), row->unit);
-    (void)snprintf(buf, size, "%s%s%s%.8s %s", kind->text, known ? " " : "",
-                   known ? kind->before : "", part, value);
+        value = str_fmt("%s %.20s", units_plain(row->median, 3), row->unit);
+    return str_fmt("%s%s%s%.8s %s", kind->text, known ? " " : "", known ? kind->before : "", part,
+                   value);
 }
 
 void marks_add(struct marks *marks, double value, bool solid, const char *text)
@@ -39,10 +41,10 @@ void marks_collect(const struct figure_data *data, const struct arm *arm, struct
     const struct figure_mark *kind = data->figure->marks;
     for (; kind && kind->metric; kind++) {
         size_t at = 0;
-        char text[MARK_TEXT];
+        const char *text;
         for (const struct row *row;
              (row = rows_next(&data->analysis->rows, arm, kind->metric, &at));) {
-            format_mark(data, kind, row, text, sizeof(text));
+            text = format_mark(data, kind, row);
             marks_add(marks, row->median, kind->solid, text);
         }
     }

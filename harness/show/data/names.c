@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/show/data/dat.h"
 
 /* Characters of a name that fit into the legend. */
@@ -11,7 +12,7 @@ size_t names_add(struct names *names, const char *text)
 {
     if (names->n == NAMES_MOST)
         return NAMES_MOST;
-    (void)snprintf(names->name[names->n], NAMES_TEXT, "%s", text);
+    names->name[names->n] = str_fmt("%s", text);
     return names->n++;
 }
 

@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { NAMES_MOST = 16, NAMES_TEXT = 96 };
+enum { NAMES_MOST = 16 };
 
 struct names {
     size_t n;
-    char name[NAMES_MOST][NAMES_TEXT];
+    const char *name[NAMES_MOST]; /* of the arena */
 };
 
 /* Returns the index of `text`, and adds it if it is new; NAMES_MOST: no room. */

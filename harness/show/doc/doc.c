@@ -151,20 +151,17 @@ void doc_cell(struct doc_table *table, const char *fmt, ...)
 
 void doc_si(struct doc_table *table, double value)
 {
-    char text[32];
-    doc_cell(table, "%s", units_format_si(value, text, sizeof(text)));
+    doc_cell(table, "%s", units_si(value));
 }
 
 void doc_seconds(struct doc_table *table, double seconds)
 {
-    char text[32];
-    doc_cell(table, "%s", units_format_seconds(seconds, text, sizeof(text)));
+    doc_cell(table, "%s", units_seconds(seconds));
 }
 
 void doc_share(struct doc_table *table, double share)
 {
-    char text[32];
-    doc_cell(table, "%s", text_percent(share, text, sizeof(text)));
+    doc_cell(table, "%s", text_percent(share));
 }
 
 void doc_tone(struct doc_table *table, enum doc_tone tone)

@@ -1,6 +1,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/strbuf.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/say/terminal.h"
@@ -292,9 +293,8 @@ static void print_painted(const struct screen *screen, const char *text, int ind
 static void print_subject(const struct screen *screen, const struct finding *finding)
 {
     static const char marks[FINDING_SEVERITIES] = {'-', '~', '!'};
-    char line[sizeof(finding->subject) + sizeof(finding->sentence) + 8];
-    (void)snprintf(line, sizeof(line), "%c %s: %s", marks[finding->severity], finding->subject,
-                   finding->sentence);
+    const char *line =
+        str_fmt("%c %s: %s", marks[finding->severity], finding->subject, finding->sentence);
     print_painted(screen, line, 2, finding->severity == FINDING_BAD ? PAINT_BAD : PAINT_NONE);
     print_command(screen, finding, "  ");
 }

@@ -7,15 +7,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/files/file.h"
-
-enum { NAME_SIZE = 80 };
 
 const char *const plot_suffixes[PLOT_PICTURES] = {".svg", ".png", ".narrow.svg", ".narrow.png"};
 
-static void name_file(const char *name, const char *suffix, char file[static NAME_SIZE])
+static const char *name_file(const char *name, const char *suffix)
 {
-    (void)snprintf(file, NAME_SIZE, "%s%s", name, suffix);
+    return str_fmt("%s%s", name, suffix);
 }
 
 int plot_files_open(int directory_fd, bool make, struct err *err)
@@ -70,8 +69,7 @@ static int copy_data(int from, const char *file, int to, struct err *err)
 
 int plot_files_read(int plots_fd, const char *name, const char *suffix, struct err *err)
 {
-    char file[NAME_SIZE];
-    name_file(name, suffix, file);
+    const char *file = name_file(name, suffix);
     /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
     int from = openat(plots_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (from < 0 && errno == ELOOP)
@@ -88,10 +86,9 @@ int plot_files_read(int plots_fd, const char *name, const char *suffix, struct e
 
 int plot_files_put(int plots_fd, const char *name, const char *suffix, int from_fd, struct err *err)
 {
-    char file[NAME_SIZE];
     struct stat status;
     void *bytes = MAP_FAILED;
-    name_file(name, suffix, file);
+    const char *file = name_file(name, suffix);
     int rc = fstat(from_fd, &status) ? -errno : 0;
     const size_t size = rc ? 0 : (size_t)status.st_size;
     if (size && (bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, from_fd, 0)) == MAP_FAILED)
@@ -104,16 +101,14 @@ int plot_files_put(int plots_fd, const char *name, const char *suffix, int from_
 
 bool plot_files_has(int plots_fd, const char *name, const char *suffix)
 {
-    char file[NAME_SIZE];
     struct stat status;
-    name_file(name, suffix, file);
+    const char *file = name_file(name, suffix);
     return !fstatat(plots_fd, file, &status, AT_SYMLINK_NOFOLLOW);
 }
 
 void plot_files_remove(int plots_fd, const char *name, const char *suffix)
 {
-    char file[NAME_SIZE];
-    name_file(name, suffix, file);
+    const char *file = name_file(name, suffix);
     (void)unlinkat(plots_fd, file, 0);
 }
 

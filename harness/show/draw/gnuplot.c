@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/files/file.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/process.h"
@@ -120,15 +120,13 @@ static int make_script(const struct gnuplot_job *job, const struct files *files)
     int fd = memfd_create("contend-plot", MFD_CLOEXEC);
     if (fd < 0)
         return -errno;
-    char names[256], again[160];
-    (void)snprintf(names, sizeof(names),
-                   "figure = '%s'\ndata_file = '/proc/self/fd/%d'\nnarrow = 0\n"
-                   "svg_file = '/proc/self/fd/%d'\npng_file = '/proc/self/fd/%d'\n",
-                   job->name, files->data, files->pictures[PLOT_SVG], files->pictures[PLOT_PNG]);
-    (void)snprintf(again, sizeof(again),
-                   "\nreset\nnarrow = 1\nsvg_file = '/proc/self/fd/%d'\n"
-                   "png_file = '/proc/self/fd/%d'\n",
-                   files->pictures[PLOT_NARROW_SVG], files->pictures[PLOT_NARROW_PNG]);
+    const char *names =
+        str_fmt("figure = '%s'\ndata_file = '/proc/self/fd/%d'\nnarrow = 0\n"
+                "svg_file = '/proc/self/fd/%d'\npng_file = '/proc/self/fd/%d'\n",
+                job->name, files->data, files->pictures[PLOT_SVG], files->pictures[PLOT_PNG]);
+    const char *again = str_fmt("\nreset\nnarrow = 1\nsvg_file = '/proc/self/fd/%d'\n"
+                                "png_file = '/proc/self/fd/%d'\n",
+                                files->pictures[PLOT_NARROW_SVG], files->pictures[PLOT_NARROW_PNG]);
     const char *const *scripts = job->scripts;
     const char *const parts[] = {names, scripts[0], scripts[1], again, scripts[0], scripts[1]};
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/show/data/dat.h"
@@ -30,17 +31,15 @@ static void collect(const struct figure_data *data, const struct arm *arm, struc
     size_t at = 0;
     for (const struct row *row; bars->n < BARS_MOST && (row = rows_next(&data->analysis->rows, arm,
                                                                         figure->metric, &at));) {
-        char place[DIMS_KEY_MAX], text[NAMES_TEXT];
         struct dims own, rest, left;
         if (!dims_has(&row->shown, figure->x.dim) || !dims_agree(&row->shown, figure->only))
             continue;
-        (void)dims_value(data->bench, &row->shown, figure->x.dim, place);
+        const char *place = dims_value(data->bench, &row->shown, figure->x.dim);
         left = dims_without(&row->shown, figure->x.dim);
         series_split(figure, &left, &own, &rest);
         struct bar *bar = &bars->bar[bars->n];
-        *bar = (struct bar){
-            names_place(&bars->places, place),
-            names_place(&bars->kinds, format_dims(data->bench, &own, text, sizeof(text))), row};
+        *bar = (struct bar){names_place(&bars->places, place),
+                            names_place(&bars->kinds, format_dims(data->bench, &own)), row};
         if (bar->place < NAMES_MOST && bar->kind < KINDS_MOST)
             bars->n++;
     }
@@ -49,20 +48,15 @@ static void collect(const struct figure_data *data, const struct arm *arm, struc
 }
 
 /* Short, because bars are close to each other: 0.042, 0.4, 4.5, 129, 2.07M. */
-static const char *format_value(double value, char *text, size_t size)
+static const char *format_value(double value)
 {
-    if (value < 0.95) {
-        (void)snprintf(text, size, "%.2g", value);
-        return text;
-    }
-    if (value < 9999.5) {
-        (void)snprintf(text, size, "%.*f", value < 99.5, value);
-        return text;
-    }
-    char *space = strchr(units_format_si(value, text, size), ' ');
-    if (space)
-        memmove(space, space + 1, strlen(space));
-    return text;
+    if (value < 0.95)
+        return str_fmt("%.2g", value);
+    if (value < 9999.5)
+        return str_fmt("%.*f", value < 99.5, value);
+    const char *si = units_si(value);
+    size_t digits = strcspn(si, " ");
+    return str_fmt("%.*s%s", (int)digits, si, si + digits + (si[digits] == ' '));
 }
 
 static bool has_bar(const struct bars *bars, size_t place, size_t kind)
@@ -88,9 +82,8 @@ static void put_bars(const struct bars *bars, FILE *out)
     for (size_t i = 0; i < bars->n; i++) {
         const struct bar *bar = &bars->bar[i];
         const struct row *row = bar->row;
-        char text[40];
         (void)fprintf(out, "%zu %zu %.9g %.9g %.9g \"%s\"\n", bar->place, bar->kind, row->median,
-                      row->ci_low, row->ci_high, format_value(row->median, text, sizeof(text)));
+                      row->ci_low, row->ci_high, format_value(row->median));
     }
     put_absent(bars, out);
 }
@@ -101,7 +94,7 @@ int figure_bars(const struct figure_data *data, FILE *out, struct err *err)
     const struct bench_figure *figure = data->figure;
     const struct arm *arm = dat_find_arm(data, data->figure->metric);
     double least = INFINITY, most = 0;
-    char how[160], rest[320], label[LABEL_MOST + 1];
+    char label[LABEL_MOST + 1];
     if (arm)
         collect(data, arm, &bars);
     for (size_t i = 0; i < bars.n; i++) {
@@ -111,13 +104,13 @@ int figure_bars(const struct figure_data *data, FILE *out, struct err *err)
     if (!(most > 0))
         return err_set(err, -ENODATA, "the run has no %s of an %s", figure->metric,
                        dim_name(data->bench, figure->x.dim));
-    dat_format_only(data, arm, rest, sizeof(rest));
+    const char *rest = dat_format_only(data, arm);
     if (figure->note)
-        text_append(rest, sizeof(rest), ". ", "%s", figure->note);
+        str_add(&rest, ". ", "%s", figure->note);
     bool log = least > 0 && most > FAR * least;
     (void)snprintf(label, sizeof(label), "%s%s", figure->y.label, log ? ", log scale" : "");
-    dat_put_figure_heading(data, arm, dat_format_rounds(data, figure->how, "s", how, sizeof(how)),
-                           rest, BARS_HEADING, out);
+    dat_put_figure_heading(data, arm, dat_format_rounds(data, figure->how, "s"), rest, BARS_HEADING,
+                           out);
     (void)fprintf(out, " %s %s %zu %zu %.9g %.9g\n", dat_text(figure->x.label, LABEL_MOST).quoted,
                   dat_text(label, LABEL_MOST).quoted, bars.places.n, bars.kinds.n,
                   log ? dat_round_125(most, true) : 1.08 * most,

@@ -46,15 +46,13 @@ static void put_head(const struct figure_data *data, const struct dosing_curves 
         [DOSE_CACHE] = "dose: speed of reads from the cache, relative to idle",
         [DOSE_H2D] = "dose: time of the host-to-device link left",
         [DOSE_THROTTLE] = "dose: throttled time, %"};
-    char how[80];
     struct curves curves = {.x.label = labels[of->kind], .y.label = "throughput kept, %"};
     for (size_t p = 0; p < of->nplacements; p++)
         (void)names_add(&curves.names, placement_infos[of->placement[p]].name);
     (void)names_add(&curves.names, "loss of the dose alone");
     find_ends(of, &curves);
     dat_put_heading(data, "throughput kept, by the dose of contention", of->workers,
-                    dat_format_rounds(data, "Relative to no dose", "s", how, sizeof(how)),
-                    CURVES_COLUMNS, out);
+                    dat_format_rounds(data, "Relative to no dose", "s"), CURVES_COLUMNS, out);
     curves_put_axes(&curves, out);
 }
 

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/rows/format.h"
 #include "harness/show/data/dat.h"
@@ -20,15 +21,14 @@ struct chart {
 };
 
 /* "sync, spin": the value's labels along the dimensions that make a line. */
-static void format_line(const struct chart *chart, const struct figure_panel *panel,
-                        const struct dims *at, char *buf, size_t size)
+static const char *format_line(const struct chart *chart, const struct figure_panel *panel,
+                               const struct dims *at)
 {
-    char value[DIMS_KEY_MAX];
-    buf[0] = '\0';
+    const char *buf = "";
     for (size_t i = 0; i < FIGURE_SERIES && panel->lines[i]; i++)
         if (dims_has(at, panel->lines[i]))
-            text_append(buf, size, ", ", "%s",
-                        dims_value(chart->data->bench, at, panel->lines[i], value));
+            str_add(&buf, ", ", "%s", dims_value(chart->data->bench, at, panel->lines[i]));
+    return buf;
 }
 
 static size_t find_line(struct chart *chart, unsigned panel, const char *label)
@@ -67,11 +67,10 @@ static int add_row(struct chart *chart, unsigned panel, const struct figure_pane
                    const struct row *row)
 {
     const struct bench_figure *figure = chart->data->figure;
-    char label[DOTS_NAME];
     int unit = unit_of(chart->data, &row->shown);
     if (unit < 0 || !dims_agree(&row->shown, of->only))
         return 0;
-    format_line(chart, of, &row->shown, label, sizeof(label));
+    const char *label = format_line(chart, of, &row->shown);
     size_t line = find_line(chart, panel, label);
     if (line == SIZE_MAX)
         return -ENOMEM;
@@ -93,12 +92,11 @@ static void report_right(const struct chart *chart, struct dots_panel *panel)
     const char *unit = strchr(panel->label, '(');
     unit = unit ? unit + 1 : "";
     for (int i = 0; i < 1 + chart->has_both; i++) {
-        char text[DOTS_TEXT] = "";
+        const char *text = "";
         const struct dims split = DIMS({data->figure->split, i});
         if (chart->has_both)
-            (void)format_dims(data->bench, &split, text, sizeof(text));
-        (void)snprintf(panel->right[i], sizeof(panel->right[i]), "%.*s %.24s",
-                       (int)strcspn(unit, ",)"), unit, text);
+            text = format_dims(data->bench, &split);
+        panel->right[i] = str_fmt("%.*s %.24s", (int)strcspn(unit, ",)"), unit, text);
     }
 }
 
@@ -135,13 +133,11 @@ static void count_units(struct chart *chart)
 }
 
 /* "49.2 to 51.3"; a single value if both ends print the same. */
-static void format_range(double least, double most, char text[static DOTS_TEXT])
+static const char *format_range(double least, double most)
 {
-    char low[20], high[20];
-    (void)dots_format(least, low, sizeof(low));
-    (void)dots_format(most, high, sizeof(high));
-    (void)snprintf(text, DOTS_TEXT, "%s%s%s", low, strcmp(low, high) ? " to " : "",
-                   strcmp(low, high) ? high : "");
+    const char *low = dots_format(least);
+    const char *high = dots_format(most);
+    return str_fmt("%s%s%s", low, strcmp(low, high) ? " to " : "", strcmp(low, high) ? high : "");
 }
 
 static void report_values(struct dots *dots)
@@ -150,7 +146,7 @@ static void report_values(struct dots *dots)
         for (int mark = 0; mark < MARKS; mark++) {
             struct dots_line *line = &dots->lines[i];
             if (line->least[mark] <= line->most[mark])
-                format_range(line->least[mark], line->most[mark], line->text[mark]);
+                line->text[mark] = format_range(line->least[mark], line->most[mark]);
         }
 }
 
@@ -159,36 +155,33 @@ static void add_keys(struct chart *chart)
     const struct bench_figure *figure = chart->data->figure;
     chart->dots.ncolours = chart->units < COLOURS ? chart->units : COLOURS;
     for (unsigned unit = 0; unit < chart->dots.ncolours; unit++) {
-        char text[DOTS_TEXT];
-        (void)snprintf(text, sizeof(text), "%s %u%s", figure->x.label, unit,
-                       unit + COLOURS < chart->units ? ", and so on" : "");
+        const char *text = str_fmt("%s %u%s", figure->x.label, unit,
+                                   unit + COLOURS < chart->units ? ", and so on" : "");
         dots_add_key(&chart->dots, (int)unit, DOT_CIRCLE, text);
     }
     for (int i = 0; i < MARKS && chart->has_both; i++) {
-        char text[DOTS_TEXT];
         const struct dims split = DIMS({figure->split, i});
         dots_add_key(&chart->dots, -1, i ? DOT_DIAMOND : DOT_CIRCLE,
-                     format_dims(chart->data->bench, &split, text, sizeof(text)));
+                     format_dims(chart->data->bench, &split));
     }
 }
 
 /* Lists GPUs without a value, and why: "GPU 1: failed: its memory is worn out". */
-static void format_absent(const struct chart *chart, char *buf, size_t size)
+static void add_absent(const struct chart *chart, const char **text)
 {
     const struct figure_data *data = chart->data;
     for (size_t i = 0; i < data->analysis->rows.n; i++) {
         const struct row *row = &data->analysis->rows.row[i];
         int unit = row->arm == chart->arm ? unit_of(data, &row->dims) : -1;
         if (unit >= 0 && isnan(row->median) && strcmp(row->metric, data->figure->metric) == 0)
-            text_append(buf, size, ". ", "%s %d: %s: %.*s", data->figure->x.label, unit,
-                        status_name(row->status), DAT_REASON_MOST, row->reason);
+            str_add(text, ". ", "%s %d: %s: %.*s", data->figure->x.label, unit,
+                    status_name(row->status), DAT_REASON_MOST, row->reason);
     }
 }
 
 static int draw(struct chart *chart, FILE *out, struct err *err)
 {
     const struct figure_data *data = chart->data;
-    char how[160], rest[200] = "";
     int rc = 0;
     count_units(chart);
     for (const struct figure_panel *panel = data->figure->panels; panel->metric && !rc; panel++)
@@ -200,10 +193,9 @@ static int draw(struct chart *chart, FILE *out, struct err *err)
                        data->figure->x.label);
     report_values(&chart->dots);
     add_keys(chart);
-    (void)snprintf(rest, sizeof(rest), "%s", data->figure->note ? data->figure->note : "");
-    format_absent(chart, rest, sizeof(rest));
-    dat_put_figure_heading(data, chart->arm,
-                           dat_format_rounds(data, data->figure->how, "s", how, sizeof(how)), rest,
+    const char *rest = data->figure->note ? data->figure->note : "";
+    add_absent(chart, &rest);
+    dat_put_figure_heading(data, chart->arm, dat_format_rounds(data, data->figure->how, "s"), rest,
                            DOTS_COLUMNS, out);
     dots_put(&chart->dots, out);
     return 0;

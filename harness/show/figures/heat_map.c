@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "harness/lib/base/bitset.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/stats/stats.h"
@@ -153,33 +154,32 @@ struct shown {
 };
 
 /* "3", or "1 d2h" where the lines are split. */
-static void name_member(const void *arg, unsigned axis, unsigned place, char text[static HEAT_TEXT])
+static const char *name_member(const void *arg, unsigned axis, unsigned place)
 {
+    const char *text = "";
     const struct shown *shown = arg;
     const struct bench_figure *figure = shown->data->figure;
     unsigned splits = axis == DOWN ? count_splits(figure) : 1;
     for (unsigned at = 0; at < BITSET_BITS; at++)
         if (bitset_test(&shown->matrix->members[axis], at) &&
             shown->matrix->place[axis][at] == place)
-            (void)snprintf(text, HEAT_TEXT, "%u%s%s", at / splits, splits > 1 ? " " : "",
+            text = str_fmt("%u%s%s", at / splits, splits > 1 ? " " : "",
                            splits > 1 ? shown->data->bench->dims[figure->split].labels[at % splits]
                                       : "");
-}
-
-/* "393.8", or "4.98 ms". */
-static const char *format_value(const struct bench_figure *figure, double value,
-                                char text[static HEAT_TEXT])
-{
-    if (figure->y.ticks == FIGURE_TICKS_US)
-        return units_format_seconds(value * 1e-6, text, HEAT_TEXT);
-    (void)snprintf(text, HEAT_TEXT, "%.*f", figure->digits, value);
     return text;
 }
 
-static void format_cell(const void *arg, size_t cell, char text[static HEAT_TEXT])
+/* "393.8", or "4.98 ms". */
+static const char *format_value(const struct bench_figure *figure, double value)
+{
+    return figure->y.ticks == FIGURE_TICKS_US ? units_seconds(value * 1e-6)
+                                              : str_fmt("%.*f", figure->digits, value);
+}
+
+static const char *format_cell(const void *arg, size_t cell)
 {
     const struct shown *shown = arg;
-    (void)format_value(shown->data->figure, shown->matrix->value[cell], text);
+    return format_value(shown->data->figure, shown->matrix->value[cell]);
 }
 
 static void put_map(const struct figure_data *data, const struct arm *arm,
@@ -196,18 +196,15 @@ static void put_map(const struct figure_data *data, const struct arm *arm,
                         .arg = &shown,
                         .name = name_member,
                         .format_cell = format_cell};
-    char how[320], rest[240], least[HEAT_TEXT], middle[HEAT_TEXT], most[HEAT_TEXT];
     size_t beyond = choose_range(figure, matrix, &heat.low, &heat.high);
     double median = stats_percentile(matrix->sorted, matrix->nvalues, 0.5);
-    (void)snprintf(how, sizeof(how), "%s. Least %s, median %s, most %s", figure->how,
-                   format_value(figure, matrix->sorted[0], least),
-                   format_value(figure, median, middle),
-                   format_value(figure, matrix->sorted[matrix->nvalues - 1], most));
-    dat_format_only(data, arm, rest, sizeof(rest));
+    const char *how = str_fmt("%s. Least %s, median %s, most %s", figure->how,
+                              format_value(figure, matrix->sorted[0]), format_value(figure, median),
+                              format_value(figure, matrix->sorted[matrix->nvalues - 1]));
+    const char *rest = dat_format_only(data, arm);
     if (beyond)
-        text_append(rest, sizeof(rest), ". ",
-                    "Beyond the scale, in the colour of its end: %zu of %zu values", beyond,
-                    matrix->nvalues);
+        str_add(&rest, ". ", "Beyond the scale, in the colour of its end: %zu of %zu values",
+                beyond, matrix->nvalues);
     dat_put_figure_heading(data, arm, how, rest, HEAT_COLUMNS, out);
     heat_put(&heat, out);
 }

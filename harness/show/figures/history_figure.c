@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/show/data/dat.h"
@@ -62,14 +63,13 @@ static void put_panels(const struct panels *panels, FILE *out)
     for (size_t p = 0; p < panels->n; p++) {
         const struct history_series *series = panels->series[p];
         double low = INFINITY, high = 0;
-        char text[320];
         for (size_t i = 0; i < series->n; i++) {
             low = fmin(low, series->point[i].value);
             high = fmax(high, series->point[i].value);
         }
         double room = fmax((high - low) * 0.15, high * 0.01);
-        (void)snprintf(text, sizeof(text), "%s, %s: %.200s", series->figure.metric,
-                       series->figure.unit, series->figure.arm);
+        const char *text = str_fmt("%s, %s: %.200s", series->figure.metric, series->figure.unit,
+                                   series->figure.arm);
         for (char *c; (c = memchr(text, '_', strlen(series->figure.metric)));)
             *c = ' '; /* "step time, s" */
         (void)fprintf(out, "%zu %s %.9g %.9g\n", p, dat_text(text, 110).quoted, low - room,
@@ -115,8 +115,7 @@ static void put_changes(const struct panels *panels, FILE *out)
         const struct history_series *series = panels->series[p];
         for (size_t i = 0; i < series->changes.n; i++) {
             const struct change *change = &series->changes.change[i];
-            char text[32];
-            (void)comparison_format_ratio(change->evidence.ratio, text, sizeof(text));
+            const char *text = comparison_format_ratio(change->evidence.ratio);
             (void)fprintf(out, "%zu %u %d %s\n", p, series->point[change->at].run + 1,
                           history_is_worse(series, change), dat_text(text, 20).quoted);
         }
@@ -133,12 +132,11 @@ static int write_data(const void *arg, FILE *out, struct err *err)
     const struct written *written = arg;
     const struct history *history = written->history;
     struct panels panels = {0};
-    char title[200], span[200];
     choose(history, false, HISTORY_PANELS, &panels);
     choose(history, true, 1, &panels);
-    (void)snprintf(title, sizeof(title), "Machine %s: %zu runs", written->machine, history->nruns);
-    (void)snprintf(span, sizeof(span), "%s to %s. One point a run: its median over rounds",
-                   history->runs[0].started, history->runs[history->nruns - 1].started);
+    const char *title = str_fmt("Machine %s: %zu runs", written->machine, history->nruns);
+    const char *span = str_fmt("%s to %s. One point a run: its median over rounds",
+                               history->runs[0].started, history->runs[history->nruns - 1].started);
     dat_begin(title, span, "Line: level. Dashed: a change, orange where it is for the worse",
               "panels runs", out);
     (void)fprintf(out, " %zu %zu\n", panels.n, history->nruns);

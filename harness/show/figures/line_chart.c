@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/units.h"
 #include "harness/show/data/curves.h"
 #include "harness/show/data/dat.h"
@@ -30,29 +31,24 @@ static size_t find_place(struct names *names, const char *text, size_t most)
 }
 
 /* The panel's name: dimensions that do not distinguish lines, and the arm if there are several. */
-static void format_panel(const struct figure_data *data, const struct series *series,
-                         const struct dims *rest, char panel[static NAMES_TEXT])
+static const char *format_panel(const struct figure_data *data, const struct series *series,
+                                const struct dims *rest)
 {
-    enum { SEPARATOR = 2, HALF = NAMES_TEXT / 2 };
-    char arm[HALF], left[HALF - SEPARATOR];
-    (void)format_part(data->result, series->arm, &series->dims, arm, sizeof(arm));
-    (void)format_in_part(data->result, series->arm, rest, left, sizeof(left));
-    (void)snprintf(panel, NAMES_TEXT, "%s%s%s", arm, arm[0] && left[0] ? ", " : "", left);
+    const char *text = format_part(data->result, series->arm, &series->dims);
+    const char *left = format_in_part(data->result, series->arm, rest);
+    return str_fmt("%s%s%s", text, text[0] && left[0] ? ", " : "", left);
 }
 
 /* Places a line. Without figure->series, each part of the run has a panel. */
 static bool place(const struct figure_data *data, struct series *series, struct chart *chart)
 {
-    char panel[NAMES_TEXT], name[NAMES_TEXT];
     struct dims own, rest;
+    bool in_series = data->figure->series[0];
     series_split(data->figure, &series->dims, &own, &rest);
-    if (data->figure->series[0]) {
-        format_panel(data, series, &rest, panel);
-        (void)format_dims(data->bench, &own, name, sizeof(name));
-    } else {
-        (void)format_part(data->result, series->arm, &own, panel, sizeof(panel));
-        (void)format_in_part(data->result, series->arm, &own, name, sizeof(name));
-    }
+    const char *panel = in_series ? format_panel(data, series, &rest)
+                                  : format_part(data->result, series->arm, &own);
+    const char *name = in_series ? format_dims(data->bench, &own)
+                                 : format_in_part(data->result, series->arm, &own);
     series->panel = find_place(&chart->curves.panels, panel, NAMES_MOST);
     series->name = find_place(&chart->curves.names, name, LINES_MOST);
     return series->panel < NAMES_MOST && series->name < NAMES_MOST;
@@ -147,17 +143,15 @@ static void put_heading(const struct figure_data *data, struct chart *chart, FIL
     const struct bench_figure *figure = data->figure;
     const struct arm *arm = chart->list.series[0].arm;
     const char *note = figure->note ? figure->note : "";
-    char how[160], rest[160], over[64];
-    (void)snprintf(over, sizeof(over), "Over %s",
-                   device_infos[arm_device(data->result, arm)].title);
+    char rest[160];
+    const char *over = str_fmt("Over %s", device_infos[arm_device(data->result, arm)].title);
     (void)snprintf(rest, sizeof(rest), "%s", note);
     if (chart->left_out)
         (void)snprintf(rest, sizeof(rest), "%zu more lines are in rows.csv%s%s", chart->left_out,
                        note[0] ? ". " : "", note);
     const char *first = figure->how ? figure->how : over;
-    dat_put_figure_heading(
-        data, arm, figure->steps ? first : dat_format_rounds(data, first, "s", how, sizeof(how)),
-        rest, CURVES_COLUMNS, out);
+    dat_put_figure_heading(data, arm, figure->steps ? first : dat_format_rounds(data, first, "s"),
+                           rest, CURVES_COLUMNS, out);
     chart->curves.n = chart->list.n;
     chart->curves.x = figure->x;
     chart->curves.y = figure->y;
@@ -195,11 +189,9 @@ static void put_crosses(const struct figure_data *data, const struct chart *char
     for (size_t i = 0; metric && i < chart->list.n; i++) {
         const struct series *series = &chart->list.series[i];
         const struct row *row = rows_at(&data->analysis->rows, series->arm, metric, &series->dims);
-        char text[MARK_TEXT];
         if (!row)
             continue;
-        (void)snprintf(text, sizeof(text), "%s %s %s", what, UNITS_PLAIN(3, row->median),
-                       row->unit);
+        const char *text = str_fmt("%s %s %s", what, units_plain(row->median, 3), row->unit);
         marks_add(&marks, row->median, false, text);
         double wanted = data->figure->cross.rise * series->points[0].row->median;
         (void)fprintf(out, "%.9g %.9g\n", row->median, height_at(series, row->median, wanted));

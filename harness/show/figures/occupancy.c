@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/show/data/dat.h"
 #include "harness/show/data/lines.h"
@@ -293,25 +294,23 @@ static void put_ticks(const struct map *map, FILE *out)
 static struct dat_text name_panel(const struct figure_data *data, const struct map *map,
                                   const struct panel *panel)
 {
-    char name[200], lost[32];
-    (void)lines_format_label(data, &map->lines, panel->line, name, 100);
-    (void)lines_format_lost(data, &map->lines, panel->line, lost, sizeof(lost));
+    const char *name = lines_format_label(data, &map->lines, panel->line);
+    const char *lost = lines_format_lost(data, &map->lines, panel->line);
     if (lost[0])
-        text_append(name, sizeof(name), ": ", "%s", lost);
+        str_add(&name, ": ", "%s", lost);
     if (map->busiest)
-        text_append(name, sizeof(name), ", ", "from %.1f s on",
-                    (double)(panel->from_ns - panel->start_ns) * 1e-9);
-    return dat_text(name, sizeof(name));
+        str_add(&name, ", ", "from %.1f s on", (double)(panel->from_ns - panel->start_ns) * 1e-9);
+    return dat_text(name, 200);
 }
 
 static void put_map(const struct figure_data *data, struct map *map, const unsigned *index_of,
                     FILE *out)
 {
-    char how[200];
-    (void)snprintf(how, sizeof(how), "Seen on a CPU in the last %.0f ms. First round%s%s. %s",
-                   (double)map->hold_ns * 1e-6, map->busiest ? ", its busiest stretch" : "",
-                   map->per_row > 1 ? ". Neighbouring CPUs share a line" : "",
-                   lines_lost_to(data, &map->lines));
+    const char *how =
+        str_fmt("Seen on a CPU in the last %.0f ms. First round%s%s. %s",
+                (double)map->hold_ns * 1e-6, map->busiest ? ", its busiest stretch" : "",
+                map->per_row > 1 ? ". Neighbouring CPUs share a line" : "",
+                lines_lost_to(data, &map->lines));
     dat_put_heading(data, "which threads share a CPU, and what is lost", map->planned_workers, how,
                     "panels rows bins bin_ms workers background stretch repeats", out);
     (void)fprintf(out, " %zu %u %d %.9g %u %d %d %u\n", map->npanels, map_rows(map), BINS,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/show/data/curves.h"
 #include "harness/show/data/dat.h"
 #include "harness/show/data/marks.h"
@@ -24,15 +25,13 @@ static double x_end(const struct sizing_curves *curves)
 /* Both axes are linear from 0. */
 static void put_head(const struct figure_data *data, const struct sizing_curves *of, FILE *out)
 {
-    char label[60], unit[32], name[NAMES_TEXT];
-    (void)snprintf(label, sizeof(label), "%s of one worker",
-                   bench_rate_unit(of->arm->bench, unit, sizeof(unit)));
+    const char *label = str_fmt("%s of one worker", bench_rate_unit(of->arm->bench));
     struct curves curves = {.x.label = "cores of each worker",
                             .y.label = label,
                             .x_ends = {0, x_end(of)},
                             .y_ends = {0, best_of(of) * 1.12}};
     (void)names_add(&curves.names, "one worker alone");
-    (void)snprintf(name, sizeof(name), "each of %u workers", of->workers);
+    const char *name = str_fmt("each of %u workers", of->workers);
     if (of->workers > 1)
         (void)names_add(&curves.names, name);
     dat_put_heading(data, "throughput of a worker, by its cores", of->workers,
@@ -44,8 +43,7 @@ static void put_head(const struct figure_data *data, const struct sizing_curves 
 static void put_cross(const struct knee_point *point, const char *whose, const char *what,
                       double share, struct marks *marks, FILE *out)
 {
-    char text[MARK_TEXT];
-    (void)snprintf(text, sizeof(text), "%s: %s at %u cores", whose, what, point->cores);
+    const char *text = str_fmt("%s: %s at %u cores", whose, what, point->cores);
     marks_add(marks, point->cores, false, text);
     (void)fprintf(out, "%u %.9g\n", point->cores, point->rate * share);
 }

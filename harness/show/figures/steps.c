@@ -1,6 +1,7 @@
 /* Figures of runs with steps: efficiency, time of a step, loss. */
 #include <math.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/stats/stats.h"
@@ -29,12 +30,10 @@ static void put_missing(const struct figure_data *data, const struct lines *line
 {
     dat_block("missing", "y label why", out);
     for (size_t i = 0; i < lines->n; i++) {
-        char why[DAT_REASON_MOST + 20];
         if (!find_row(data, lines_arm(data, lines, i), metric))
             (void)fprintf(
                 out, "-%zu %s %s\n", i + 1, lines_text(data, lines, i).quoted,
-                dat_text(lines_format_why(data, lines, i, metric, why, sizeof(why)), sizeof(why))
-                    .quoted);
+                dat_text(lines_format_why(data, lines, i, metric), DAT_REASON_MOST + 20).quoted);
     }
 }
 
@@ -59,20 +58,21 @@ static const char *noisy_mark(enum status status)
 }
 
 /* The digits keep 0.0012, 0.059 and 0.97 readable. */
-static void format_efficiency(const struct row *row, char *buf, size_t size)
+static const char *format_efficiency(const struct row *row)
 {
     int digits = row->median < 0.01 ? 4 : row->median < 0.1 ? 3 : 2;
     bool censored = row->status == STATUS_CENSORED;
-    (void)snprintf(buf, size, "%s%.*f", censored ? "at most " : "", digits, row->median);
+    const char *text = str_fmt("%s%.*f", censored ? "at most " : "", digits, row->median);
     if (!isnan(row->ci_low) && !censored)
-        text_append(buf, size, "", " (%.*f to %.*f)", digits, row->ci_low, digits, row->ci_high);
-    text_append(buf, size, "", "%s", censored ? ": cut off" : noisy_mark(row->status));
+        str_add(&text, "", " (%.*f to %.*f)", digits, row->ci_low, digits, row->ci_high);
+    str_add(&text, "", "%s", censored ? ": cut off" : noisy_mark(row->status));
+    return text;
 }
 
 int figure_efficiency(const struct figure_data *data, FILE *out, struct err *err)
 {
     struct lines lines;
-    char text[80];
+    const char *text;
     int rc = lines_make(data, &lines, err);
     if (rc)
         return rc;
@@ -82,19 +82,18 @@ int figure_efficiency(const struct figure_data *data, FILE *out, struct err *err
         if (row)
             end = fmax(end, 1.03 * fmax(row->median, row->ci_high));
     }
-    dat_put_heading(data, "parallel efficiency", lines.workers,
-                    dat_format_rounds(data, "", "", text, sizeof(text)), "lines x_end", out);
+    dat_put_heading(data, "parallel efficiency", lines.workers, dat_format_rounds(data, "", ""),
+                    "lines x_end", out);
     (void)fprintf(out, " %zu %.4g\n", lines.n, end);
     dat_block("values", "y label value low high style text", out);
     for (size_t i = 0; i < lines.n; i++) {
         const struct row *row = find_row(data, lines_arm(data, &lines, i), "efficiency");
         if (!row)
             continue;
-        format_efficiency(row, text, sizeof(text));
+        text = format_efficiency(row);
         (void)fprintf(out, "-%zu %s %.9g %.9g %.9g %u %s\n", i + 1,
                       lines_text(data, &lines, i).quoted, row->median, row->ci_low, row->ci_high,
-                      style_of(data, &lines, row->planned_workers),
-                      dat_text(text, sizeof(text)).quoted);
+                      style_of(data, &lines, row->planned_workers), dat_text(text, 80).quoted);
     }
     put_missing(data, &lines, "efficiency", out);
     lines_free(&lines);
@@ -176,15 +175,14 @@ static void put_step_boxes(const struct figure_data *data, const struct lines *l
     for (size_t i = 0; i < lines->n; i++) {
         const struct row *row = find_row(data, lines_arm(data, lines, i), "step_time");
         const struct arm_rounds *rounds = &data->analysis->rounds.arms[lines->arm[i]];
-        char text[32];
         if (!row)
             continue;
-        (void)fprintf(
-            out, "-%zu %s %.9g %.9g %.9g \"%s%s%s\"\n", i + 1, lines_text(data, lines, i).quoted,
-            stats_percentile(rounds->steps, rounds->nsteps, 0.25), row->median,
-            stats_percentile(rounds->steps, rounds->nsteps, 0.75),
-            row->status == STATUS_CENSORED ? "more than " : "",
-            units_format_seconds(row->median, text, sizeof(text)), noisy_mark(row->status));
+        (void)fprintf(out, "-%zu %s %.9g %.9g %.9g \"%s%s%s\"\n", i + 1,
+                      lines_text(data, lines, i).quoted,
+                      stats_percentile(rounds->steps, rounds->nsteps, 0.25), row->median,
+                      stats_percentile(rounds->steps, rounds->nsteps, 0.75),
+                      row->status == STATUS_CENSORED ? "more than " : "",
+                      units_seconds(row->median), noisy_mark(row->status));
     }
 }
 
@@ -203,13 +201,12 @@ int figure_step_time(const struct figure_data *data, FILE *out, struct err *err)
     if (rc)
         return rc;
     double low, high;
-    char what[40], how[120];
     const char *step = lines_step_name(data, &lines);
     step_axis(data, &lines, &low, &high);
-    (void)snprintf(what, sizeof(what), "time of each %s", step);
-    (void)snprintf(how, sizeof(how),
-                   "Dots: %ss of all rounds, at most %d a line. Numbers and diamonds: medians",
-                   step, POINTS_PER_ARM);
+    const char *what = str_fmt("time of each %s", step);
+    const char *how =
+        str_fmt("Dots: %ss of all rounds, at most %d a line. Numbers and diamonds: medians", step,
+                POINTS_PER_ARM);
     dat_put_heading(data, what, lines.workers, how, "lines x_low x_high cut_off", out);
     (void)fprintf(out, " %zu %.9g %.9g %d\n", lines.n, low, high, any_cut_off(data, &lines));
     put_step_boxes(data, &lines, out);
@@ -259,26 +256,28 @@ static bool read_split(const struct figure_data *data, const struct arm *arm, bo
 }
 
 /* "40.0 ms, 95% lost". */
-static void format_step(const struct figure_data *data, const struct lines *lines, size_t line,
-                        const struct split *split, char *buf, size_t size)
+static const char *format_step(const struct figure_data *data, const struct lines *lines,
+                               size_t line, const struct split *split)
 {
-    char text[32];
-    (void)snprintf(buf, size, "%s%s", split->status == STATUS_CENSORED ? "more than " : "",
-                   units_format_seconds(split->step, text, sizeof(text)));
-    if (!lines_arm(data, lines, line)->is_baseline &&
-        lines_format_lost(data, lines, line, text, sizeof(text))[0])
-        text_append(buf, size, ", ", "%s", text);
-    text_append(buf, size, "", "%s", noisy_mark(split->status));
+    const char *lost =
+        lines_arm(data, lines, line)->is_baseline ? "" : lines_format_lost(data, lines, line);
+    const char *text = str_fmt("%s%s", split->status == STATUS_CENSORED ? "more than " : "",
+                               units_seconds(split->step));
+    if (lost[0])
+        str_add(&text, ", ", "%s", lost);
+    str_add(&text, "", "%s", noisy_mark(split->status));
+    return text;
 }
 
 /* "50% on CPU, 50% run queue": short bars are too small to read. */
-static void format_shares(const struct split *split, bool wait_known, char *buf, size_t size)
+static const char *format_shares(const struct split *split, bool wait_known)
 {
-    (void)snprintf(buf, size, "%.0f%% on CPU", 100 * split->oncpu);
+    const char *text = str_fmt("%.0f%% on CPU", 100 * split->oncpu);
     if (wait_known)
-        text_append(buf, size, ", ", "%.0f%% run queue", 100 * split->wait);
+        str_add(&text, ", ", "%.0f%% run queue", 100 * split->wait);
     if (split->quota > 0)
-        text_append(buf, size, ", ", "%.0f%% quota", 100 * split->quota);
+        str_add(&text, ", ", "%.0f%% quota", 100 * split->quota);
+    return text;
 }
 
 static bool all_waits_known(const struct figure_data *data, const struct lines *lines)
@@ -298,15 +297,14 @@ int figure_loss(const struct figure_data *data, FILE *out, struct err *err)
     if (rc)
         return rc;
     bool wait_known = all_waits_known(data, &lines);
-    char what[40], how[140];
     const char *step = lines_step_name(data, &lines);
     lines_add_baselines(data, &lines);
-    (void)snprintf(what, sizeof(what), "where the time of a %s goes", step);
-    (void)snprintf(how, sizeof(how), "A bar is the median %s of all workers. %s", step,
-                   lines_lost_to(data, &lines));
+    const char *what = str_fmt("where the time of a %s goes", step);
+    const char *how =
+        str_fmt("A bar is the median %s of all workers. %s", step, lines_lost_to(data, &lines));
     double stolen = rows_stolen_share(data->result, &data->analysis->rows), longest = 0;
     if (stolen >= 0.005)
-        text_add(how, ". Blocked holds stolen time: up to %.1f%%", 100 * stolen);
+        str_add(&how, "", ". Blocked holds stolen time: up to %.1f%%", 100 * stolen);
     bool quota = rows_largest_share(data->result, &data->analysis->rows, "throttled_per_step") > 0;
     for (size_t i = 0; i < lines.n; i++)
         longest = fmax(longest, find_value(data, lines_arm(data, &lines, i), "step_time"));
@@ -316,15 +314,14 @@ int figure_loss(const struct figure_data *data, FILE *out, struct err *err)
     for (size_t i = 0; i < lines.n; i++) {
         const struct arm *arm = lines_arm(data, &lines, i);
         struct split split;
-        char text[80], shares[80];
         if (!read_split(data, arm, wait_known, &split))
             continue;
-        format_step(data, &lines, i, &split, text, sizeof(text));
-        format_shares(&split, wait_known, shares, sizeof(shares));
+        const char *text = format_step(data, &lines, i, &split);
+        const char *shares = format_shares(&split, wait_known);
         (void)fprintf(out, "-%zu %s %.9g %.9g %.9g %.9g %s %s\n", i + 1,
                       lines_text(data, &lines, i).quoted, split.oncpu * split.step,
                       split.wait * split.step, split.quota * split.step, split.step,
-                      dat_text(text, sizeof(text)).quoted, dat_text(shares, sizeof(shares)).quoted);
+                      dat_text(text, 80).quoted, dat_text(shares, 80).quoted);
     }
     put_missing(data, &lines, "oncpu_per_step", out);
     lines_free(&lines);

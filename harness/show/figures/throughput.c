@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/stats/stats.h"
@@ -18,13 +19,10 @@
 #include "harness/verdict/advice/advice.h"
 
 /* "98.2k items/s". */
-static void format_rate(const struct figure_data *data, size_t arm, char text[static DOTS_TEXT])
+static const char *format_rate(const struct figure_data *data, size_t arm)
 {
-    char number[16];
     const struct row *row = rows_find(&data->analysis->rows, &data->result->arms[arm], METRIC_RATE);
-    if (row)
-        (void)snprintf(text, DOTS_TEXT, "%s %s",
-                       units_format_si(row->median, number, sizeof(number)), row->unit);
+    return row ? str_fmt("%s %s", units_si(row->median), row->unit) : "";
 }
 
 /* An arm, and its comparison with the reference. */
@@ -35,24 +33,21 @@ struct subject {
 };
 
 /* "21x (18x to 24x), recommended", "1x". */
-static void format_ratio(const struct figure_data *data, const struct subject *subject,
-                         char text[static DOTS_TEXT])
+static const char *format_ratio(const struct figure_data *data, const struct subject *subject)
 {
-    char ratio[16], low[16], high[16], rounds[48];
     const struct evidence *gain = &subject->gain;
     const struct arm_rounds *arms = data->analysis->rounds.arms;
     bool is_reference = subject->recommendation.reference == (int)subject->arm;
     bool bound = !is_reference && arms[subject->recommendation.reference].status == STATUS_CENSORED;
-    (void)advice_format_ratio(gain->ratio, ratio, sizeof(ratio));
-    (void)snprintf(text, DOTS_TEXT, "%s%s", bound ? "more than " : "", is_reference ? "1x" : ratio);
+    const char *ratio = advice_format_ratio(gain->ratio);
+    const char *text = str_fmt("%s%s", bound ? "more than " : "", is_reference ? "1x" : ratio);
     if (!isnan(gain->low) && !bound && !is_reference)
-        text_append(text, DOTS_TEXT, "", " (%s to %s)",
-                    advice_format_ratio(gain->low, low, sizeof(low)),
-                    advice_format_ratio(gain->high, high, sizeof(high)));
-    text_append(text, DOTS_TEXT, "", "%s%s%s",
-                format_fewer_rounds(data->result, &arms[subject->arm], rounds, sizeof(rounds)),
-                arms[subject->arm].status == STATUS_NOISY ? ", noisy" : "",
-                subject->recommendation.arm == (int)subject->arm ? ", recommended" : "");
+        str_add(&text, "", " (%s to %s)", advice_format_ratio(gain->low),
+                advice_format_ratio(gain->high));
+    str_add(&text, "", "%s%s%s", format_fewer_rounds(data->result, &arms[subject->arm]),
+            arms[subject->arm].status == STATUS_NOISY ? ", noisy" : "",
+            subject->recommendation.arm == (int)subject->arm ? ", recommended" : "");
+    return text;
 }
 
 /* NaN if the arm has no rate in that round. */
@@ -85,37 +80,29 @@ static bool add_dots(const struct figure_data *data, const struct subject *subje
 }
 
 /* For the recommended arm, sets the title: "sized is 19x the default, range 18x to 25x". */
-static void format_answer(const struct figure_data *data, const struct subject *subject,
-                          const char *label, char answer[static DAT_TEXT_MOST])
-{
-    char gain[96];
-    if (subject->recommendation.arm == (int)subject->arm &&
-        recommend_applies(&subject->recommendation))
-        (void)snprintf(
-            answer, DAT_TEXT_MOST, "%s is %s", label,
-            advice_format_gain(data->analysis, &subject->recommendation, gain, sizeof(gain)));
-}
-
 static int add_line(const struct figure_data *data, const struct lines *lines, size_t i,
-                    struct dots *dots, char answer[static DAT_TEXT_MOST])
+                    struct dots *dots, const char **answer)
 {
     struct subject subject = {.arm = lines->arm[i]};
-    char label[DOTS_NAME];
     subject.recommendation =
         recommend_make(data->analysis, &data->analysis->result->arms[subject.arm]);
     subject.gain = evidence_of_rates(data->analysis, subject.recommendation.reference, subject.arm);
-    size_t line = dots_add_line(dots, 0, lines_format_label(data, lines, i, label, sizeof(label)));
+    const char *label = lines_format_label(data, lines, i);
+    size_t line = dots_add_line(dots, 0, label);
     if (line == SIZE_MAX)
         return -ENOMEM;
     struct dots_line *added = &dots->lines[line];
     added->absent = isnan(subject.gain.ratio);
     if (added->absent) {
-        (void)lines_format_why(data, lines, i, METRIC_RATE, added->text[0], DOTS_TEXT);
+        added->text[0] = lines_format_why(data, lines);
         return 0;
     }
-    format_answer(data, &subject, label, answer);
-    format_ratio(data, &subject, added->text[0]);
-    format_rate(data, subject.arm, added->text[1]);
+    if (subject.recommendation.arm == (int)subject.arm &&
+        recommend_applies(&subject.recommendation))
+        *answer =
+            str_fmt("%s is %s", label, advice_format_gain(data->analysis, &subject.recommendation));
+    added->text[0] = format_ratio(data, &subject);
+    added->text[1] = format_rate(data, subject.arm);
     return add_dots(data, &subject, line, dots) ? 0 : -ENOMEM;
 }
 
@@ -127,13 +114,13 @@ int figure_throughput(const struct figure_data *data, FILE *out, struct err *err
         .mark = 1};
     struct lines lines;
     struct dots dots = {.ncolours = 2};
-    char how[120], answer[DAT_TEXT_MOST] = "speed-up over the default";
+    const char *answer = "speed-up over the default";
     int rc = lines_make(data, &lines, err);
     if (rc)
         return rc;
     (void)dots_add_panel(&dots, &panel);
     for (size_t i = 0; i < lines.n && !rc; i++)
-        rc = add_line(data, &lines, i, &dots, answer);
+        rc = add_line(data, &lines, i, &dots, &answer);
     if (rc) {
         (void)err_set(err, rc, "out of memory for %zu lines", lines.n);
     } else if (!dots.n) {
@@ -143,8 +130,7 @@ int figure_throughput(const struct figure_data *data, FILE *out, struct err *err
         dots_add_key(&dots, 1, DOT_ROUND, "one round, recommended");
         dots_add_key(&dots, 0, DOT_MEDIAN, "median");
         dat_put_heading(data, answer, lines.workers,
-                        dat_format_rounds(data, "Compared round by round", "", how, sizeof(how)),
-                        DOTS_COLUMNS, out);
+                        dat_format_rounds(data, "Compared round by round", ""), DOTS_COLUMNS, out);
         dots_put(&dots, out);
     }
     dots_free(&dots);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/rows/metric.h"
 #include "harness/show/data/curves.h"
 #include "harness/show/data/dat.h"
@@ -43,7 +44,6 @@ static int read_curves(const struct figure_data *data, const char *metric, struc
 static void put(const struct shown *shown, const char *what, const char *label, FILE *out)
 {
     const struct scaling *scaling = &shown->scaling;
-    char how[80];
     unsigned first = scaling->counts[0], last = scaling->counts[scaling->ncounts - 1];
     bool log = last >= 16 * first;
     struct curves curves = {.x = {.label = "workers", .log = log},
@@ -53,8 +53,8 @@ static void put(const struct shown *shown, const char *what, const char *label, 
     for (size_t p = 0; p < scaling->nplacements; p++)
         (void)names_add(&curves.names, placement_infos[scaling->placements[p]].name);
     dat_put_heading(shown->data, what, 0,
-                    dat_format_rounds(shown->data, "All workers together", "s", how, sizeof(how)),
-                    CURVES_COLUMNS, out);
+                    dat_format_rounds(shown->data, "All workers together", "s"), CURVES_COLUMNS,
+                    out);
     curves_put_axes(&curves, out);
     for (size_t p = 0; p < scaling->nplacements; p++) {
         curves_put_line(p, out);
@@ -69,14 +69,13 @@ static void put(const struct shown *shown, const char *what, const char *label, 
 int figure_workers(const struct figure_data *data, FILE *out, struct err *err)
 {
     struct shown shown;
-    char label[60];
     int rc = read_curves(data, METRIC_RATE, &shown, err);
     if (rc)
         return rc;
     const char *unit = "";
     for (size_t i = 0; i < data->result->narms && !unit[0]; i++)
         unit = data->analysis->rounds.arms[i].rate_unit;
-    (void)snprintf(label, sizeof(label), "%s of all workers", unit);
+    const char *label = str_fmt("%s of all workers", unit);
     put(&shown, "throughput of all workers, by their number", label, out);
     return 0;
 }

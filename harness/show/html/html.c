@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/show/html/html_parts.h"
 #include "harness/show/report/escape.h"
 #include "harness/show/result/comparison.h"
@@ -266,9 +267,8 @@ int html_print(const struct html_page *given, FILE *out, struct err *err)
         sides[1].other_side = &sides[0];
     }
     whole.sides = sides;
-    char title[300];
-    (void)snprintf(title, sizeof(title), "contend: %s on %s",
-                   page->sides[0].recorded->result.scenario, page->sides[0].about->host);
+    const char *title = str_fmt("contend: %s on %s", page->sides[0].recorded->result.scenario,
+                                page->sides[0].about->host);
     html_begin(title, out);
     print_header(page, out);
     (void)fputs("<main>\n", out);

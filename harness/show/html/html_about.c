@@ -1,5 +1,6 @@
 /* The context of the numbers: commands, the machine, warnings, provenance. */
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/strbuf.h"
 #include "harness/lib/base/text.h"
 #include "harness/show/html/html_parts.h"
@@ -72,10 +73,9 @@ void html_provenance(const struct html_side *side, FILE *out)
     struct doc doc = {0};
     const struct recorded *recorded = side->recorded;
     struct doc_table *table = begin(&doc);
-    char rounds[64], seed[32];
-    (void)snprintf(rounds, sizeof(rounds), "%u of %u", recorded->result.rounds_done,
-                   recorded->result.rounds_planned);
-    (void)snprintf(seed, sizeof(seed), "%llu", (unsigned long long)recorded->result.seed);
+    const char *rounds =
+        str_fmt("%u of %u", recorded->result.rounds_done, recorded->result.rounds_planned);
+    const char *seed = str_fmt("%llu", (unsigned long long)recorded->result.seed);
     const char *const lines[][2] = {{"run", recorded->result.run_id},
                                     {"directory", side->path},
                                     {"measured by", recorded->version},

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/rows/format.h"
@@ -35,11 +36,10 @@ static void begin_chart(const char *title, size_t lines, FILE *out)
 
 static void print_labels(size_t line, const char *name, const char *value, FILE *out)
 {
-    char tag[64];
     size_t y = line * LINE + TEXT_AT;
-    (void)snprintf(tag, sizeof(tag), "text class=\"name\" x=\"0\" y=\"%zu\"", y);
+    const char *tag = str_fmt("text class=\"name\" x=\"0\" y=\"%zu\"", y);
     html_element(tag, out, "%s", name);
-    (void)snprintf(tag, sizeof(tag), "text class=\"value\" x=\"100%%\" y=\"%zu\"", y);
+    tag = str_fmt("text class=\"value\" x=\"100%%\" y=\"%zu\"", y);
     html_element(tag, out, "%s", value);
 }
 
@@ -63,19 +63,17 @@ static void print_interval(size_t line, double low, double high, FILE *out)
 
 static void print_rate(const struct block *block, size_t i, double most, FILE *out)
 {
-    char rate[32], gain[32], rounds[48], value[200];
     const struct row *row = block_row(block, i, METRIC_RATE);
     if (!row || isnan(row->median))
         return;
-    text_set(value, "%s %s", units_format_si(row->median, rate, sizeof(rate)), row->unit);
+    const char *value = str_fmt("%s %s", units_si(row->median), row->unit);
     if (block->recommendation.reference == (int)block->arm[i])
-        text_add(value, ", 1x");
+        str_add(&value, "", ", 1x");
     else if (!isnan(block->gain[i].ratio))
-        text_add(value, ", %s", advice_format_ratio(block->gain[i].ratio, gain, sizeof(gain)));
-    text_add(value, "%s",
-             format_fewer_rounds(block->analysis->result,
-                                 &block->analysis->rounds.arms[block->arm[i]], rounds,
-                                 sizeof(rounds)));
+        str_add(&value, "", ", %s", advice_format_ratio(block->gain[i].ratio));
+    str_add(
+        &value, "", "%s",
+        format_fewer_rounds(block->analysis->result, &block->analysis->rounds.arms[block->arm[i]]));
     print_labels(i, block_arm_name(block, i), value, out);
     print_bar(i, 0, 1, "track", out);
     print_bar(i, 0, row->median / most, block_is_recommended(block, i) ? "bar recommended" : "bar",
@@ -88,13 +86,12 @@ void html_throughput(const struct html_side *side, FILE *out)
 {
     struct block block;
     for (size_t at = 0; block_next(&side->recorded->analysis, &at, &block);) {
-        char name[160];
         const struct row *row = block_row(&block, 0, METRIC_RATE);
         double most = row ? largest(side, row->unit) : 0;
         if (row && side->other_side)
             most = fmax(most, largest(side->other_side, row->unit));
         if (most > 0) {
-            html_line("h4", out, "%s", block_name(&block, name, sizeof(name)));
+            html_line("h4", out, "%s", block_name(&block));
             begin_chart("Work done per second by all workers under each placement", block.n, out);
             for (size_t i = 0; i < block.n; i++)
                 print_rate(&block, i, most, out);
@@ -115,16 +112,16 @@ static const struct {
 
 static void print_split(const struct block *block, size_t i, FILE *out)
 {
-    char name[96], value[128] = "", step[32];
+    const char *value = "";
     double from = 0;
-    (void)snprintf(name, sizeof(name), "%s, %s", block_arm_name(block, i),
-                   units_format_seconds(block_median(block, i, "step_time"), step, sizeof(step)));
+    const char *name = str_fmt("%s, %s", block_arm_name(block, i),
+                               units_seconds(block_median(block, i, "step_time")));
     for (int part = 0; part < PARTS; part++) {
         double share = block_share(block, i, (enum part)part);
         if (isnan(share))
             continue;
         if (share >= 0.005) /* the text must fit beside the name on a phone */
-            text_append(value, sizeof(value), ", ", "%.0f%% %s", 100 * share, parts[part].word);
+            str_add(&value, ", ", "%.0f%% %s", 100 * share, parts[part].word);
         print_bar(i, from, from + share, parts[part].class, out);
         from += share;
     }
@@ -150,8 +147,7 @@ void html_loss(const struct html_side *side, FILE *out)
     struct block block;
     bool quota = false;
     for (size_t at = 0; block_next(&side->recorded->analysis, &at, &block);) {
-        char name[160];
-        html_line("h4", out, "%s", block_name(&block, name, sizeof(name)));
+        html_line("h4", out, "%s", block_name(&block));
         begin_chart("Where the time goes under each placement", block.n, out);
         for (size_t i = 0; i < block.n; i++)
             print_split(&block, i, out);

@@ -2,12 +2,12 @@
 
 #include <errno.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/show/html/html_parts.h"
 
 /* Not as a table, because a result's sentence is too long for a column of a narrow screen. */
 static void print_one(const struct collected *one, FILE *out)
 {
-    char numbers[120];
     (void)fputs("<h2>", out);
     if (one->has_page) {
         (void)fputs("<a href=\"", out);
@@ -16,7 +16,7 @@ static void print_one(const struct collected *one, FILE *out)
     }
     html_text(out, "%s", one->scenario);
     (void)fputs(one->has_page ? "</a></h2>\n" : "</h2>\n", out);
-    (void)collected_format(one, numbers, sizeof(numbers));
+    const char *numbers = collected_format(one);
     html_line("p", out, "%s%s%s%s%s.", one->summary, one->summary[0] ? ": " : "",
               collected_name(one->end), numbers[0] ? ", " : "", numbers);
     if (one->sentence[0])
@@ -36,14 +36,12 @@ static const char *class_of(const struct collection *collection)
 
 int html_print_collection(const struct collection *collection, FILE *out, struct err *err)
 {
-    char text[300];
-    (void)snprintf(text, sizeof(text), "contend: %zu scenarios on %s", collection->n,
-                   collection->host);
+    const char *text = str_fmt("contend: %zu scenarios on %s", collection->n, collection->host);
     html_begin(text, out);
     (void)fprintf(out, "<header>\n<h1>contend: %zu scenarios</h1>\n", collection->n);
     html_line("p", out, "%s, %s", collection->host, collection->started);
     (void)fprintf(out, "</header>\n<main>\n<section>\n<div class=\"%s\">", class_of(collection));
-    html_element("p", out, "%s.", collection_format(collection, text, sizeof(text)));
+    html_element("p", out, "%s.", collection_format(collection));
     (void)fputs(
         "</div>\n<p>The scenarios were measured one after the other. A name leads to the page "
         "of that scenario, in the directory of its name.</p>\n",

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/show/html/html_parts.h"
 #include "harness/show/report/escape.h"
 
@@ -230,18 +231,17 @@ static unsigned sharers(const struct plan *plan, unsigned os_cpu, unsigned worke
     return n;
 }
 
-static const char *colour_of(const struct plan *plan, unsigned worker, char buf[static 8])
+static const char *colour_of(const struct plan *plan, unsigned worker)
 {
-    (void)snprintf(buf, 8, "w%u", worker % COLOURS);
-    return plan->workers[worker].background ? "wb" : buf;
+    const char *text = str_fmt("w%u", worker % COLOURS);
+    return plan->workers[worker].background ? "wb" : text;
 }
 
 /* Prints a worker's CPUs as one path; a CPU that workers share gets a stripe for each. */
 static void print_worker(const struct drawing *drawing, const struct plan *plan, unsigned worker,
                          FILE *out)
 {
-    char colour[8];
-    (void)fprintf(out, "<path class=\"%s\" d=\"", colour_of(plan, worker, colour));
+    (void)fprintf(out, "<path class=\"%s\" d=\"", colour_of(plan, worker));
     for (size_t i = 0; i < drawing->ncells; i++) {
         const struct cell *cell = &drawing->cells[i];
         unsigned before = 0, n = sharers(plan, cell->os_cpu, worker, &before);
@@ -286,19 +286,16 @@ static void print_boxes(const struct drawing *drawing, FILE *out)
 }
 
 /* "worker 0: CPUs 0-15, 16 threads, GPU 0". */
-static void format_worker(const struct plan_worker *worker, unsigned index, char *buf, size_t size)
+static const char *format_worker(const struct plan_worker *worker, unsigned index)
 {
-    char gpu[24] = "";
-    char *cpus = malloc(BITSET_LIST_MAX);
+    const char *gpu = "";
     if (worker->gpu >= 0)
-        (void)snprintf(gpu, sizeof(gpu), ", GPU %d", worker->gpu);
-    (void)snprintf(buf, size, "%s %u: CPUs %.300s, %u thread%s%s%s%s%s",
+        gpu = str_fmt(", GPU %d", worker->gpu);
+    return str_fmt("%s %u: CPUs %.300s, %u thread%s%s%s%s%s",
                    worker->background ? "background worker" : "worker", index,
-                   cpus ? bitset_format(&worker->cpus, cpus, BITSET_LIST_MAX) : "?",
-                   worker->threads, worker->threads == 1 ? "" : "s", gpu,
-                   worker->passive ? ", waits asleep" : "", worker->host[0] ? ", on " : "",
+                   bitset_format(&worker->cpus), worker->threads, worker->threads == 1 ? "" : "s",
+                   gpu, worker->passive ? ", waits asleep" : "", worker->host[0] ? ", on " : "",
                    worker->host);
-    free(cpus);
 }
 
 static void print_workers(const struct plan *plan, FILE *out)
@@ -308,12 +305,11 @@ static void print_workers(const struct plan *plan, FILE *out)
         (void)fprintf(out, "<details><summary>%u workers</summary>\n", plan->nworkers);
     (void)fputs("<ul class=\"workers\">\n", out);
     for (unsigned w = 0; w < plan->nworkers; w++) {
-        char colour[8], text[500];
-        format_worker(&plan->workers[w], w, text, sizeof(text));
+        const char *text = format_worker(&plan->workers[w], w);
         (void)fprintf(out,
                       "<li><svg class=\"key\" width=\"12\" height=\"12\" aria-hidden=\"true\">"
                       "<rect class=\"%s\" width=\"12\" height=\"12\"/></svg> ",
-                      colour_of(plan, w, colour));
+                      colour_of(plan, w));
         html_text(out, "%s", text);
         (void)fputs("</li>\n", out);
     }

@@ -39,7 +39,7 @@ static void print_number(const char *label, double value, const char *unit, FILE
 {
     if (isnan(value))
         return;
-    (void)fprintf(out, "%s: %s ", label, UNITS_PLAIN(6, value));
+    (void)fprintf(out, "%s: %s ", label, units_plain(value, 6));
     escape_markup(unit, out);
     (void)fputc('\n', out);
 }

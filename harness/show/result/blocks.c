@@ -1,10 +1,10 @@
 #include "harness/show/result/blocks.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/engine/arms/variant.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/rows/format.h"
 #include "harness/rows/metric.h"
@@ -56,14 +56,12 @@ const char *block_arm_name(const struct block *block, size_t i)
     return arm_name(arm_of(block, i));
 }
 
-char *block_name(const struct block *block, char *buf, size_t size)
+const char *block_name(const struct block *block)
 {
-    char what[96];
     const struct arm *arm = arm_of(block, 0);
-    (void)format_params(block->analysis->result, arm, what, sizeof(what));
-    (void)snprintf(buf, size, "%s, %u worker%s%s%s", arm->bench->name, arm->planned_workers,
+    const char *what = format_params(block->analysis->result, arm);
+    return str_fmt("%s, %u worker%s%s%s", arm->bench->name, arm->planned_workers,
                    arm->planned_workers == 1 ? "" : "s", what[0] ? ", " : "", what);
-    return buf;
 }
 
 static bool has_steps(const struct analysis *analysis, const struct arm *arm)

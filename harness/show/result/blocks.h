@@ -25,8 +25,8 @@ void block_free(struct block *block);
 /* True if the run has a block. */
 bool block_any(const struct analysis *analysis);
 
-/* "pipeline, 2 workers", and the parameters that distinguish the block in its run. Returns buf. */
-char *block_name(const struct block *block, char *buf, size_t size);
+/* "pipeline, 2 workers", and the parameters that distinguish the block in its run. */
+const char *block_name(const struct block *block);
 
 /* The name of the arm's placement, or of its variant in an ab. */
 const char *block_arm_name(const struct block *block, size_t i);

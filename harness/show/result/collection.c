@@ -2,8 +2,7 @@
 
 void collection_add_to_doc(const struct collection *collection, struct doc *doc)
 {
-    char text[200];
-    doc_heading(doc, "%s", collection_format(collection, text, sizeof(text)));
+    doc_heading(doc, "%s", collection_format(collection));
     doc_gap(doc);
     struct doc_table *table = doc_table(doc);
     doc_column(table, DOC_CODE, "scenario");
@@ -14,7 +13,7 @@ void collection_add_to_doc(const struct collection *collection, struct doc *doc)
         doc_row(table, DOC_PLAIN);
         doc_cell(table, "%s", one->scenario);
         doc_cell(table, "%s", collected_name(one->end));
-        doc_cell(table, "%s", collected_format(one, text, sizeof(text)));
+        doc_cell(table, "%s", collected_format(one));
         doc_cell(table, "%s", one->sentence);
     }
 }

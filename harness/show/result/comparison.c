@@ -19,18 +19,16 @@ static bool same_sides(const struct comparison *a, const struct comparison *b)
 /* Large numbers by prefix, "93.0 k"; others as the tables of scans write them. */
 static void add_median(struct doc_table *table, double value, const char *unit)
 {
-    char text[32];
     if (isnan(value))
         doc_cell(table, "-");
     else if (*number_unit(unit) && fabs(value) >= 10000)
         doc_si(table, value);
     else
-        doc_cell(table, "%s", number_format(value, unit, false, text, sizeof(text)));
+        doc_cell(table, "%s", number_format(value, unit, false));
 }
 
 static void add_one(struct doc_table *table, const struct comparison *one)
 {
-    char text[64];
     const char *unit = number_unit(one->unit);
     enum doc_tone tone =
         one->evidence.outcome == OUTCOME_SLOWER || one->evidence.outcome == OUTCOME_MISSING
@@ -43,8 +41,8 @@ static void add_one(struct doc_table *table, const struct comparison *one)
     doc_cell(table, "%s%s%s", one->metric, *unit ? ", " : "", unit);
     add_median(table, one->evidence.base, one->unit);
     add_median(table, one->evidence.other, one->unit);
-    doc_cell(table, "%s", comparison_format_change(one, text, sizeof(text)));
-    doc_cell(table, "%s", comparison_format_interval(one, text, sizeof(text)));
+    doc_cell(table, "%s", comparison_format_change(one));
+    doc_cell(table, "%s", comparison_format_interval(one));
     doc_cell(table, "%s", one->reason);
 }
 

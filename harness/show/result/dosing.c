@@ -6,8 +6,6 @@
 #include "harness/verdict/advice/advice.h"
 #include "harness/verdict/search/dosing.h"
 
-enum { CELL = 32 };
-
 /* "20%" for a kind of dose that is a share, "0.8" for the other kinds. */
 static void add_level(int kind, double level, struct doc_table *table)
 {
@@ -22,7 +20,6 @@ static void add_level(int kind, double level, struct doc_table *table)
 static void add_point(const struct dosing_curves *curves, const struct dosing_point *point,
                       double level, bool steps, struct doc_table *table)
 {
-    char p99[CELL];
     const struct evidence *kept = &point->retention;
     doc_row(table, DOC_PLAIN);
     add_level(curves->kind, level, table);
@@ -34,13 +31,12 @@ static void add_point(const struct dosing_curves *curves, const struct dosing_po
     else
         doc_cell(table, "%.0f-%.0f%%", 100 * kept->low, 100 * kept->high);
     if (steps)
-        doc_cell(table, "%s", advice_format_ratio(point->p99, p99, sizeof(p99)));
+        doc_cell(table, "%s", advice_format_ratio(point->p99));
 }
 
 void dosing_add_to_doc(const struct analysis *analysis, struct doc *doc)
 {
     struct dosing_curves curves;
-    char unit[CELL];
     const struct result *result = analysis->result;
     if (!dosing_read(analysis, &curves))
         return;
@@ -53,8 +49,7 @@ void dosing_add_to_doc(const struct analysis *analysis, struct doc *doc)
     doc_column(table, DOC_LABEL, "%s", dose_names[curves.kind]);
     doc_columns(table, DOC_NUMBER, "held", NULL);
     doc_column(table, DOC_NUMBER, "%s",
-               curves.what.unit ? curves.what.unit
-                                : bench_rate_unit(result->arms[0].bench, unit, sizeof(unit)));
+               curves.what.unit ? curves.what.unit : bench_rate_unit(result->arms[0].bench));
     doc_columns(table, DOC_NUMBER, "retention", "range", steps ? "p99 step" : NULL, NULL);
     for (size_t p = 0; p < curves.nplacements; p++) {
         doc_row(table, DOC_GROUP);
@@ -62,12 +57,10 @@ void dosing_add_to_doc(const struct analysis *analysis, struct doc *doc)
         for (size_t i = 0; i < curves.n; i++)
             add_point(&curves, &curves.point[p][i], curves.level[i], steps, table);
     }
-    char at[DIMS_KEY_MAX];
     if (steps)
         doc_text(doc, "retention: throughput under the dose relative to none of it, by round; p99 "
                       "step: 99th percentile of step times, relative to the same");
     else
         doc_text(doc, "retention: %s (%s) under the dose relative to none of it, by round",
-                 curves.what.metric,
-                 format_dims(result->arms[0].bench, &curves.what.dims, at, sizeof(at)));
+                 curves.what.metric, format_dims(result->arms[0].bench, &curves.what.dims));
 }

@@ -1,30 +1,23 @@
 #include "harness/show/result/fingerprint.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 
-enum { CELL = 48 };
-
 /* "80.2%" for a retention; "1.23 M items/s", a rate with its unit. */
-static char *format(const struct fingerprint_value *value, double of, bool with_unit,
-                    char buf[static CELL])
+static const char *format(const struct fingerprint_value *value, double of, bool with_unit)
 {
-    char number[32];
     if (isnan(of))
-        (void)snprintf(buf, CELL, "-");
-    else if (value->is_retention)
-        (void)snprintf(buf, CELL, "%.1f%%", 100 * of);
-    else if (of >= 1000)
-        (void)snprintf(buf, CELL, "%s%s%s", units_format_si(of, number, sizeof(number)),
-                       with_unit ? " " : "", with_unit ? value->unit : "");
-    else
-        (void)snprintf(buf, CELL, "%s%s%s", UNITS_PLAIN(3, of), with_unit ? " " : "",
-                       with_unit ? value->unit : "");
-    return buf;
+        return "-";
+    if (value->is_retention)
+        return str_fmt("%.1f%%", 100 * of);
+    if (of >= 1000)
+        return str_fmt("%s%s%s", units_si(of), with_unit ? " " : "", with_unit ? value->unit : "");
+    return str_fmt("%s%s%s", units_plain(of, 3), with_unit ? " " : "",
+                   with_unit ? value->unit : "");
 }
 
 /* Adds the name of a part above its first value. */
@@ -40,23 +33,23 @@ static void add_group(struct doc_table *table, const struct fingerprint_value *v
 
 static void add_machine(const struct fingerprint *print, const char *label, struct doc *doc)
 {
-    char gpus[160] = "no GPU";
+    const char *gpus = "no GPU";
     if (print->gpus)
-        text_set(gpus, "%ux %s", print->gpus, print->gpu_model);
+        gpus = str_fmt("%ux %s", print->gpus, print->gpu_model);
     doc_text(doc, "%s%s: %u CPUs, %s; %s; %s", label, print->host, print->cpus, print->cpu_model,
              gpus, print->started);
 }
 
-static void list(const struct fingerprint_value *value, char *text, size_t size)
+static void list(const struct fingerprint_value *value, const char **text)
 {
-    text_append(text, size, ", ", "%s (%s)", value->part, value->name);
+    str_add(text, ", ", "%s (%s)", value->part, value->name);
 }
 
 /* Adds a line for each reason, with the values that are absent for it. */
 static void add_absent(const struct fingerprint *print, struct doc *doc)
 {
     for (size_t i = 0; i < print->n; i++) {
-        char text[1200] = "";
+        const char *text = "";
         const char *reason = print->value[i].reason;
         bool said = !isnan(print->value[i].value);
         for (size_t k = 0; k < i; k++)
@@ -64,7 +57,7 @@ static void add_absent(const struct fingerprint *print, struct doc *doc)
                 said || (isnan(print->value[k].value) && !strcmp(print->value[k].reason, reason));
         for (size_t k = i; k < print->n && !said; k++)
             if (isnan(print->value[k].value) && !strcmp(print->value[k].reason, reason))
-                list(&print->value[k], text, sizeof(text));
+                list(&print->value[k], &text);
         if (text[0])
             doc_text(doc, "absent (%s): %s", reason, text);
     }
@@ -72,15 +65,14 @@ static void add_absent(const struct fingerprint *print, struct doc *doc)
 
 static void add_value(struct doc_table *table, const struct fingerprint_value *value)
 {
-    char text[CELL], low[CELL], high[CELL];
     doc_row(table, DOC_PLAIN);
     doc_cell(table, "%s", value->name);
-    doc_cell(table, "%s", format(value, value->value, true, text));
+    doc_cell(table, "%s", format(value, value->value, true));
     if (isnan(value->low))
         doc_cell(table, "%s", "");
     else
-        doc_cell(table, "%s-%s", format(value, value->low, false, low),
-                 format(value, value->high, false, high));
+        doc_cell(table, "%s-%s", format(value, value->low, false),
+                 format(value, value->high, false));
     doc_cell(table, "%u", value->rounds);
 }
 
@@ -110,14 +102,13 @@ void fingerprint_add_to_doc(const struct fingerprint *print, const char *path, s
 /* Adds how many machines are of another class, and what differs at the first, the farthest. */
 static void add_fleet_verdict(const struct fingerprint_machine *all, size_t n, struct doc *doc)
 {
-    char text[600];
     size_t others = 0;
     while (others < n && !fingerprint_is_same(&all[others].distance))
         others++;
     doc_verdict(doc, others ? FINDING_BAD : FINDING_NOTE, NULL,
                 "%zu of %zu machines differ%s from their median. %s: %s", others, n,
                 others == 1 ? "s" : "", all[0].path,
-                all[0].distance.shared ? fingerprint_format(&all[0].distance, text, sizeof(text))
+                all[0].distance.shared ? fingerprint_format(&all[0].distance)
                                        : "shares no value with it");
 }
 
@@ -136,7 +127,6 @@ static size_t common_folders(const struct fingerprint_machine *all, size_t n)
 
 void fingerprint_fleet_add_to_doc(const struct fingerprint_machine *all, size_t n, struct doc *doc)
 {
-    char text[CELL];
     const size_t prefix = common_folders(all, n);
     add_fleet_verdict(all, n, doc);
     doc_gap(doc);
@@ -153,7 +143,7 @@ void fingerprint_fleet_add_to_doc(const struct fingerprint_machine *all, size_t 
         doc_cell(table, one ? "%.1f" : "-", distance->distance);
         doc_cell(table, "%zu", distance->shared);
         doc_cell(table, "%s", one ? one->a->part : "-");
-        doc_cell(table, "%s", one ? fingerprint_format_ratio(one->ratio, text, sizeof(text)) : "-");
+        doc_cell(table, "%s", one ? fingerprint_format_ratio(one->ratio) : "-");
     }
     doc_text(doc,
              "distance: from the median machine, in units of what equal runs differ by; beyond "
@@ -163,12 +153,12 @@ void fingerprint_fleet_add_to_doc(const struct fingerprint_machine *all, size_t 
 /* Adds the values that only one side has. */
 static void add_lacking(const struct fingerprint_distance *distance, bool of_a, struct doc *doc)
 {
-    char text[1200] = "";
+    const char *text = "";
     for (size_t i = 0; i < distance->n; i++) {
         const struct fingerprint_difference *one = &distance->difference[i];
         const struct fingerprint_value *has = of_a ? one->a : one->b;
         if (has && isnan(one->units))
-            list(has, text, sizeof(text));
+            list(has, &text);
     }
     if (text[0])
         doc_text(doc, "only %s has, so not counted: %s", of_a ? "A" : "B", text);
@@ -177,9 +167,8 @@ static void add_lacking(const struct fingerprint_distance *distance, bool of_a, 
 void fingerprints_add_to_doc(const struct fingerprint *a, const struct fingerprint *b,
                              const struct fingerprint_distance *distance, struct doc *doc)
 {
-    char text[600];
     doc_verdict(doc, fingerprint_is_same(distance) ? FINDING_NOTE : FINDING_BAD, NULL, "%s",
-                fingerprint_format(distance, text, sizeof(text)));
+                fingerprint_format(distance));
     doc_gap(doc);
     add_machine(a, "A: ", doc);
     add_machine(b, "B: ", doc);
@@ -195,9 +184,9 @@ void fingerprints_add_to_doc(const struct fingerprint *a, const struct fingerpri
         add_group(table, one->a, &part);
         doc_row(table, DOC_PLAIN);
         doc_cell(table, "%s", one->a->name);
-        doc_cell(table, "%s", format(one->a, one->a->value, true, text));
-        doc_cell(table, "%s", format(one->b, one->b->value, true, text));
-        doc_cell(table, "%s", fingerprint_format_ratio(one->ratio, text, sizeof(text)));
+        doc_cell(table, "%s", format(one->a, one->a->value, true));
+        doc_cell(table, "%s", format(one->b, one->b->value, true));
+        doc_cell(table, "%s", fingerprint_format_ratio(one->ratio));
         doc_cell(table, "%.1f", one->units);
     }
     add_lacking(distance, true, doc);

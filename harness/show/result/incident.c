@@ -2,28 +2,24 @@
 
 #include <math.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/rows/number.h"
 
 /* "41x", "0.39x", "-" for NaN. */
-static const char *times(double ratio, char buf[static 24])
+static const char *times(double ratio)
 {
     if (isnan(ratio))
-        (void)snprintf(buf, 24, "-");
-    else
-        (void)snprintf(buf, 24, ratio >= 9.95 ? "%.0fx" : "%.2gx", ratio);
-    return buf;
+        return "-";
+    return str_fmt(ratio >= 9.95 ? "%.0fx" : "%.2gx", ratio);
 }
 
-static const char *range(double low, double high, char buf[static 64])
+static const char *range(double low, double high)
 {
-    char from[24], to[24];
     if (isnan(low) || isnan(high))
-        (void)snprintf(buf, 64, "-");
-    else
-        (void)snprintf(buf, 64, "%s to %s", times(low, from), times(high, to));
-    return buf;
+        return "-";
+    return str_fmt("%s to %s", times(low), times(high));
 }
 
 static const char *doctor_word(const struct incident_outcome *one)
@@ -40,7 +36,6 @@ static const char *doctor_word(const struct incident_outcome *one)
 
 static void add_row(const struct incident_outcome *one, struct doc_table *table)
 {
-    char text[64];
     double reported = incident_reported(one->incident);
     doc_row(table, DOC_PLAIN);
     doc_cell(table, "%s", one->incident->scenario.name);
@@ -48,11 +43,11 @@ static void add_row(const struct incident_outcome *one, struct doc_table *table)
     doc_tone(table, one->end == INCIDENT_SHOWN                                ? DOC_GOOD
                     : one->end == INCIDENT_NOT || one->end == INCIDENT_FAILED ? DOC_BAD
                                                                               : DOC_PLAIN);
-    doc_cell(table, "%s", times(reported, text));
-    doc_cell(table, "%s", times(one->speed_up, text));
-    doc_cell(table, "%s", range(one->low, one->high, text));
+    doc_cell(table, "%s", times(reported));
+    doc_cell(table, "%s", times(one->speed_up));
+    doc_cell(table, "%s", range(one->low, one->high));
     doc_cell(table, "%s", doctor_word(one));
-    doc_cell(table, "%s", times(one->doctor.gain, text));
+    doc_cell(table, "%s", times(one->doctor.gain));
     doc_cell(table, "%s", one->end == INCIDENT_SHOWN ? "" : one->reason);
 }
 
@@ -72,12 +67,11 @@ static void add_table(const struct incident_outcome *all, size_t n, struct doc *
 static void add_reported(const struct incident *incident, struct doc *doc)
 {
     const struct incident_report *reported = &incident->reported;
-    char text[24], figures[200];
-    text_set(figures, "%s", reported->figures ? reported->figures : "");
+    const char *figures = str_fmt("%s", reported->figures ? reported->figures : "");
     if (!reported->figures && reported->what)
-        text_set(figures, "%s -> %s %s, %s", UNITS_PLAIN(4, reported->before),
-                 UNITS_PLAIN(4, reported->after), reported->what,
-                 times(incident_reported(incident), text));
+        figures = str_fmt("%s -> %s %s, %s", units_plain(reported->before, 4),
+                          units_plain(reported->after, 4), reported->what,
+                          times(incident_reported(incident)));
     doc_gap(doc);
     doc_text(doc, "Reported: %s; %s.", figures, reported->machine);
     doc_text(doc, "%s%s%s", reported->url, reported->date ? ", " : "",
@@ -88,23 +82,20 @@ static void add_reported(const struct incident *incident, struct doc *doc)
 static void add_here(const struct incident_outcome *one, struct doc *doc)
 {
     const struct incident *incident = one->incident;
-    char before[32], after[32];
     if (!isnan(one->before))
         doc_text(doc, "%s: %s -> %s %s, %u paired rounds.", incident->metric,
-                 number_format(one->before, one->unit, false, before, sizeof(before)),
-                 number_format(one->after, one->unit, false, after, sizeof(after)),
-                 number_unit(one->unit), one->rounds);
+                 number_format(one->before, one->unit, false),
+                 number_format(one->after, one->unit, false), number_unit(one->unit), one->rounds);
     if (incident->witness && !isnan(one->witness[0]))
         doc_text(doc, "%s: %s -> %s %s.", incident->witness,
-                 number_format(one->witness[0], one->witness_unit, false, before, sizeof(before)),
-                 number_format(one->witness[1], one->witness_unit, false, after, sizeof(after)),
+                 number_format(one->witness[0], one->witness_unit, false),
+                 number_format(one->witness[1], one->witness_unit, false),
                  number_unit(one->witness_unit));
 }
 
 static void add_doctor(const struct incident_outcome *one, struct doc *doc)
 {
     const struct incident_doctor *doctor = &one->doctor;
-    char gain[24], interval[64];
     if (!doctor->was_run) {
         if (doctor->reason[0])
             doc_text(doc, "doctor: %s.", doctor->reason);
@@ -120,8 +111,8 @@ static void add_doctor(const struct incident_outcome *one, struct doc *doc)
     if (doctor->evidence[0])
         doc_text(doc, "It sees: %s.", doctor->evidence);
     if (doctor->fix[0])
-        doc_text(doc, "Its fix: %s: %s (%s)%s.", doctor->fix, times(doctor->gain, gain),
-                 range(doctor->low, doctor->high, interval),
+        doc_text(doc, "Its fix: %s: %s (%s)%s.", doctor->fix, times(doctor->gain),
+                 range(doctor->low, doctor->high),
                  doctor->gain_is_proven ? "" : ", not proven in so few starts");
     else if (doctor->reason[0])
         doc_text(doc, "%s.", doctor->reason);
@@ -130,23 +121,19 @@ static void add_doctor(const struct incident_outcome *one, struct doc *doc)
 static void add_verdict(const struct incident_outcome *one, struct doc *doc)
 {
     const struct incident *incident = one->incident;
-    char text[24], interval[64];
     enum finding_severity severity = one->end == INCIDENT_NOT || one->end == INCIDENT_FAILED
                                          ? FINDING_BAD
                                      : one->end == INCIDENT_SHOWN ? FINDING_NOTE
                                                                   : FINDING_DOUBT;
     if (one->end == INCIDENT_SHOWN && incident->harms)
         doc_verdict(doc, severity, NULL, "reproduced: that cure slows to %s here (%s); %s.",
-                    times(one->speed_up, text), range(one->low, one->high, interval),
-                    incident->cure);
+                    times(one->speed_up), range(one->low, one->high), incident->cure);
     else if (one->end == INCIDENT_SHOWN)
         doc_verdict(doc, severity, NULL, "reproduced and cured: %s is %s as fast (%s).",
-                    incident->cure, times(one->speed_up, text),
-                    range(one->low, one->high, interval));
+                    incident->cure, times(one->speed_up), range(one->low, one->high));
     else if (one->end == INCIDENT_NOT)
         doc_verdict(doc, severity, NULL, "not reproduced: %s is %s as fast here (%s).",
-                    incident->cure, times(one->speed_up, text),
-                    range(one->low, one->high, interval));
+                    incident->cure, times(one->speed_up), range(one->low, one->high));
     else
         doc_verdict(doc, severity, NULL, "%s: %s", incident_end_name(one->end), one->reason);
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/rows/format.h"
@@ -25,41 +26,35 @@ static double median(const struct row *row)
 /* Removes the dimensions that an option fixes, because the title names them. */
 static struct dims without_choices(const struct retention *r, struct dims at)
 {
-    char own[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
     for (const struct opt *opt = r->idle->bench->opts; opt && opt->name; opt++) {
         unsigned dim = dim_find(r->idle->bench, opt->name);
-        if (dim && !strcmp(dims_value(r->idle->bench, &at, dim, own),
-                           opt_format_value(opt, r->idle->params, value, sizeof(value))))
+        if (dim &&
+            !strcmp(dims_value(r->idle->bench, &at, dim), opt_format_value(opt, r->idle->params)))
             at = dims_without(&at, dim);
     }
     return at;
 }
 
 /* "2 MiB" for a size, else the formatted key. */
-static const char *label_of(const struct retention *r, const struct dims *at, char *buf,
-                            size_t size)
+static const char *label_of(const struct retention *r, const struct dims *at)
 {
     const struct bench *bench = r->idle->bench;
     unsigned by_size = dim_find_kind(bench, DIM_BYTES);
     double bytes = dims_number(bench, at, by_size);
-    char name[DIMS_KEY_MAX], text[32];
     struct dims rest = without_choices(r, *at);
     if (!by_size || isnan(bytes))
-        return format_dims(bench, &rest, buf, size);
+        return format_dims(bench, &rest);
     rest = dims_without(&rest, by_size);
-    (void)units_format_bytes((uint64_t)bytes, text, sizeof(text));
-    (void)snprintf(buf, size, "%s%s%s", text, rest.n ? " " : "",
-                   format_dims(bench, &rest, name, sizeof(name)));
-    return buf;
+    const char *text = units_bytes((uint64_t)bytes);
+    return str_fmt("%s%s%s", text, rest.n ? " " : "", format_dims(bench, &rest));
 }
 
 static void add_number(struct doc_table *table, double value)
 {
-    char text[32];
     if (value >= 1e6)
         doc_cell(table, "%.2e", value);
     else
-        doc_cell(table, "%s", isnan(value) ? "-" : number_format(value, "", false, text, 32));
+        doc_cell(table, "%s", isnan(value) ? "-" : number_format(value, "", false));
 }
 
 static void add_retention(struct doc_table *table, double retention)
@@ -76,10 +71,9 @@ static bool is_loaded(const struct retention *r, size_t arm)
 
 static void add_line(const struct retention *r, const struct row *row, struct doc_table *table)
 {
-    char label[96];
     const struct rows *rows = &r->analysis->rows;
     doc_row(table, DOC_PLAIN);
-    doc_cell(table, "%s", label_of(r, &row->dims, label, sizeof(label)));
+    doc_cell(table, "%s", label_of(r, &row->dims));
     add_number(table, row->median);
     for (size_t i = 0; i < r->result->narms; i++)
         if (is_loaded(r, i)) {
@@ -92,13 +86,12 @@ static void add_line(const struct retention *r, const struct row *row, struct do
 /* Adds the table of one idle team and all its placements under load. */
 static void add_team(const struct retention *r)
 {
-    char what[96];
     size_t first = 0, at = 0;
     while (first < r->result->narms && !is_loaded(r, first))
         first++;
     if (first == r->result->narms)
         return;
-    (void)format_arm(r->result, r->idle, NULL, what, sizeof(what));
+    const char *what = format_arm(r->result, r->idle, NULL);
     doc_heading(r->doc, "%s%s%s: %s, %s", r->idle->bench->name, what[0] ? ", " : "", what,
                 r->metric->name, r->metric->unit);
     struct doc_table *table = doc_table(r->doc);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/stats/stats.h"
@@ -15,12 +16,11 @@
 #include "harness/show/result/scans.h"
 #include "harness/verdict/advice/advice.h"
 
-enum { CELL = 32, OWN_MOST = 3 };
+enum { OWN_MOST = 3 };
 
 static void add_title(const struct result *result, struct doc *doc)
 {
     unsigned cpus = 0;
-    char rounds[48], level[DOSE_TEXT_MAX];
     bool feeds_none = result->narms > 0;
     for (size_t i = 0; i < result->narms; i++) {
         unsigned n = rounds_cpus(result, result->arms[i].planned_workers);
@@ -28,12 +28,12 @@ static void add_title(const struct result *result, struct doc *doc)
         feeds_none = feeds_none && bench_feeds_none(result->arms[i].bench);
     }
     const struct dose *dose = result_dose(result);
-    (void)snprintf(rounds, sizeof(rounds), " of %u", result->rounds_planned);
+    const char *rounds = str_fmt(" of %u", result->rounds_planned);
     doc_heading(doc, "%s%s%s, %u CPU%s, %u%s round%s%s%s", result->scenario, feeds_none ? "" : ", ",
                 feeds_none ? "" : device_infos[result->device].title, cpus, cpus == 1 ? "" : "s",
                 result->rounds_done, result->rounds_done == result->rounds_planned ? "" : rounds,
                 result->rounds_planned == 1 ? "" : "s", dose ? ", dose " : "",
-                dose ? dose_format(dose, level) : "");
+                dose ? dose_format(dose) : "");
 }
 
 /* The dose that the aggressors held: the least and the most among arms. */
@@ -41,7 +41,6 @@ static void add_held(const struct analysis *analysis, struct doc *doc)
 {
     double low = INFINITY, high = -INFINITY;
     const struct dose *dose = result_dose(analysis->result);
-    char least[DOSE_TEXT_MAX], most[DOSE_TEXT_MAX];
     for (size_t i = 0; dose && i < analysis->result->narms; i++) {
         double held = rows_median(&analysis->rows, &analysis->result->arms[i], METRIC_DOSE);
         low = fmin(low, held); /* `held` may be NaN */
@@ -49,8 +48,8 @@ static void add_held(const struct analysis *analysis, struct doc *doc)
     }
     if (low <= high)
         doc_text(doc, "dose held: %s to %s",
-                 dose_format(&(struct dose){dose->kind, round(1e3 * low) / 1e3}, least),
-                 dose_format_level(&(struct dose){dose->kind, round(1e3 * high) / 1e3}, most));
+                 dose_format(&(struct dose){dose->kind, round(1e3 * low) / 1e3}),
+                 dose_format_level(&(struct dose){dose->kind, round(1e3 * high) / 1e3}));
 }
 
 static const struct arm *arm_at(const struct block *block, size_t i)
@@ -91,7 +90,6 @@ static bool has_efficiency(const struct block *block)
 /* Adds "12x", and its interval "11-13". */
 static void add_speed_up(const struct block *block, size_t i, struct doc_table *table)
 {
-    char ratio[CELL], low[CELL], high[CELL];
     const struct evidence *gain = &block->gain[i];
     int reference = block->recommendation.reference;
     if (reference == (int)block->arm[i]) {
@@ -101,9 +99,9 @@ static void add_speed_up(const struct block *block, size_t i, struct doc_table *
     }
     bool more = reference >= 0 && bound(block, (size_t)reference, ">")[0];
     doc_cell(table, "%s%s", more ? ">" : bound(block, block->arm[i], "<"),
-             advice_format_ratio(gain->ratio, ratio, sizeof(ratio)));
-    (void)advice_format_ratio(gain->low, low, sizeof(low));
-    (void)advice_format_ratio(gain->high, high, sizeof(high));
+             advice_format_ratio(gain->ratio));
+    const char *low = advice_format_ratio(gain->low);
+    const char *high = advice_format_ratio(gain->high);
     if (isnan(gain->low))
         doc_cell(table, "%s", "");
     else
@@ -121,13 +119,11 @@ static void add_rounded(struct doc_table *table, double share)
 static void add_arm(const struct block *block, size_t i, const char *name, struct doc_table *table)
 {
     static const enum part parts[] = {PART_ONCPU, PART_QUEUE, PART_QUOTA, PART_BLOCKED};
-    char value[CELL];
     const struct row *steps = block_row(block, i, "step_time");
     size_t arm = block->arm[i];
     doc_row(table, block_is_recommended(block, i) ? DOC_GOOD : DOC_PLAIN);
     doc_cell(table, "%s%s", name, mark_of(block, i));
-    doc_cell(table, "%s%s", bound(block, arm, "<"),
-             units_format_si(block_median(block, i, METRIC_RATE), value, sizeof(value)));
+    doc_cell(table, "%s%s", bound(block, arm, "<"), units_si(block_median(block, i, METRIC_RATE)));
     if (has_speed_up(block))
         add_speed_up(block, i, table);
     if (has_efficiency(block))
@@ -135,10 +131,8 @@ static void add_arm(const struct block *block, size_t i, const char *name, struc
     for (int part = 0; part < PARTS; part++)
         if (parts[part] != PART_QUOTA || block_has_quota(block))
             add_rounded(table, block_share(block, i, parts[part]));
-    doc_cell(table, "%s%s", bound(block, arm, ">"),
-             units_format_seconds(steps->median, value, sizeof(value)));
-    doc_cell(table, "%s%s", bound(block, arm, ">"),
-             units_format_seconds(steps->p95, value, sizeof(value)));
+    doc_cell(table, "%s%s", bound(block, arm, ">"), units_seconds(steps->median));
+    doc_cell(table, "%s%s", bound(block, arm, ">"), units_seconds(steps->p95));
     add_rounded(table, block_median(block, i, "worst_worker"));
 }
 
@@ -156,7 +150,6 @@ static bool add_shared_gpus(const struct block *block, size_t i, struct doc *doc
 {
     unsigned most = 1;
     struct bitset gpus = {0};
-    char list[40];
     const struct arm *arm = arm_at(block, i);
     for (unsigned w = 0; w < arm->plan.nworkers; w++) {
         int gpu = arm->plan.workers[w].gpu;
@@ -170,8 +163,7 @@ static bool add_shared_gpus(const struct block *block, size_t i, struct doc *doc
     if (most < 2 || !device_infos[device_find(block_row(block, i, "step_time")->device)].on_gpus)
         return false;
     doc_note(doc, "efficiency includes what it costs that %u workers share %s %s", most,
-             bitset_count(&gpus) > 1 ? "each of the GPUs" : "GPU",
-             bitset_format(&gpus, list, sizeof(list)));
+             bitset_count(&gpus) > 1 ? "each of the GPUs" : "GPU", bitset_format(&gpus));
     return true;
 }
 
@@ -190,18 +182,18 @@ static const struct row *largest(const struct block *block, size_t i,
 /* Adds "81% (rank 0)": a value and its key. */
 static void add_value_and_key(const struct row *row, struct doc_table *table)
 {
-    char value[CELL], name[64];
+    const char *value;
     if (!row) {
         doc_cell(table, "-");
         return;
     }
     if (strcmp(row->unit, "ratio") == 0)
-        (void)snprintf(value, sizeof(value), "%.0f%%", 100 * row->median);
+        value = str_fmt("%.0f%%", 100 * row->median);
     else if (strcmp(row->unit, "s") == 0)
-        (void)units_format_seconds(row->median, value, sizeof(value));
+        value = units_seconds(row->median);
     else
-        (void)snprintf(value, sizeof(value), "%s", UNITS_PLAIN(4, row->median));
-    (void)format_dims(row->arm->bench, &row->dims, name, sizeof(name));
+        value = units_plain(row->median, 4);
+    const char *name = format_dims(row->arm->bench, &row->dims);
     doc_cell(table, "%s%s%s%s", value, name[0] ? " (" : "", name, name[0] ? ")" : "");
 }
 
@@ -253,19 +245,19 @@ static const struct row *least(const struct block *block, const char *metric)
 /* Adds "5 parallel regions a step, 2.10 ms of work in each", equal under all placements. */
 static void add_footnotes(const struct block *block, struct doc *doc)
 {
-    char line[300] = "", value[CELL];
+    const char *line = "", *value;
     const struct bench_metric *metric = arm_at(block, 0)->bench->metrics;
     for (; metric && metric->name; metric++) {
         const struct row *row = metric->footnote ? least(block, metric->name) : NULL;
         if (!row)
             continue;
         if (strcmp(row->unit, "count") == 0)
-            (void)snprintf(value, sizeof(value), "%s", UNITS_PLAIN(4, row->median));
+            value = units_plain(row->median, 4);
         else if (strcmp(row->unit, "ratio") == 0)
-            (void)text_percent(row->median, value, sizeof(value));
+            value = text_percent(row->median);
         else
-            (void)number_format(row->median, row->unit, true, value, sizeof(value));
-        text_append(line, sizeof(line), ", ", "%s %s", value, metric->footnote);
+            value = number_format(row->median, row->unit, true);
+        str_add(&line, ", ", "%s %s", value, metric->footnote);
     }
     if (line[0])
         doc_note(doc, "%s", line);
@@ -274,19 +266,19 @@ static void add_footnotes(const struct block *block, struct doc *doc)
 /* "rounds: same 3, passive 4, others 6", if not all have all rounds. */
 static void add_rounds(const struct block *block, struct doc *doc)
 {
-    char line[300] = "";
+    const char *line = "";
     unsigned all = block->analysis->result->rounds_done;
     size_t fewer = 0, least = STATS_RANGE_BELOW;
     for (size_t i = 0; i < block->n; i++) {
         size_t n = block->analysis->rounds.arms[block->arm[i]].n;
         if (n == all)
             continue;
-        text_append(line, sizeof(line), ", ", "%s %zu", block_arm_name(block, i), n);
+        str_add(&line, ", ", "%s %zu", block_arm_name(block, i), n);
         least = n < least ? n : least;
         fewer++;
     }
     if (fewer && fewer < block->n)
-        text_append(line, sizeof(line), ", ", "others %u", all);
+        str_add(&line, ", ", "others %u", all);
     if (fewer)
         doc_note(doc, "rounds: %s%s", line,
                  least < STATS_RANGE_BELOW && all >= STATS_RANGE_BELOW
@@ -296,12 +288,11 @@ static void add_rounds(const struct block *block, struct doc *doc)
 
 static struct doc_table *begin_table(const struct block *block, struct doc *doc)
 {
-    char rate[CELL];
     const struct arm *arm = arm_at(block, 0);
     struct doc_table *table = doc_table(doc);
     doc_column(table, DOC_LABEL, "%u worker%s", arm->planned_workers,
                arm->planned_workers == 1 ? "" : "s");
-    doc_column(table, DOC_NUMBER, "%s", bench_rate_unit(arm->bench, rate, sizeof(rate)));
+    doc_column(table, DOC_NUMBER, "%s", bench_rate_unit(arm->bench));
     if (has_speed_up(block))
         doc_columns(table, DOC_NUMBER, "speed-up",
                     block->analysis->result->rounds_done < STATS_RANGE_BELOW ? "range" : "95%",
@@ -319,17 +310,16 @@ static struct doc_table *begin_table(const struct block *block, struct doc *doc)
 
 static void add_block(const struct block *block, bool named, struct doc *doc)
 {
-    char name[160];
     doc_gap(doc);
     if (named)
-        doc_heading(doc, "%s", block_name(block, name, sizeof(name)));
+        doc_heading(doc, "%s", block_name(block));
     for (size_t i = 0; i < block->n && arm_at(block, i)->planned_workers > 1; i++)
         if (add_shared_gpus(block, i, doc))
             break; /* the other arms share GPUs alike, except where memory is remote */
     struct doc_table *table = begin_table(block, doc);
     for (size_t i = 0; i < block->n; i++)
         add_arm(block, i, block_arm_name(block, i), table);
-    (void)snprintf(name, sizeof(name), "solo 1/%u", arm_at(block, 0)->planned_workers);
+    const char *name = str_fmt("solo 1/%u", arm_at(block, 0)->planned_workers);
     if (block->solo[BASELINE_SLICE] >= 0)
         add_arm(block, (size_t)block->solo[BASELINE_SLICE], name, table);
     if (block->solo[BASELINE_SINGLE] >= 0)
@@ -342,16 +332,14 @@ static void add_block(const struct block *block, bool named, struct doc *doc)
 /* Adds the largest share of a step that the hypervisor or a quota took, from 0.5% on. */
 static void add_stolen_and_throttled(const struct analysis *analysis, struct doc *doc)
 {
-    char share[CELL];
     const char *step = bench_step_name(analysis->result->arms[0].bench);
     double stolen = rows_stolen_share(analysis->result, &analysis->rows);
     double throttled = rows_largest_share(analysis->result, &analysis->rows, "throttled_per_step");
     if (stolen >= 0.005)
-        doc_text(doc, "up to %s of a %s was stolen by the hypervisor",
-                 text_percent(stolen, share, sizeof(share)), step);
+        doc_text(doc, "up to %s of a %s was stolen by the hypervisor", text_percent(stolen), step);
     if (throttled >= 0.005)
         doc_text(doc, "up to %s of a %s a quota of CPU time (cpu.max) stopped it",
-                 text_percent(throttled, share, sizeof(share)), step);
+                 text_percent(throttled), step);
 }
 
 /* Names the reference of the columns. */
@@ -405,7 +393,6 @@ static void add_blocks(const struct analysis *analysis, struct doc *doc)
 
 static void add_count(const struct analysis *analysis, int arm, struct doc_table *table)
 {
-    char rate[CELL];
     const struct arm *arms = analysis->result->arms;
     const struct row *work = arm < 0 ? NULL : rows_find(&analysis->rows, &arms[arm], METRIC_RATE);
     const struct row *share = arm < 0 ? NULL : rows_find(&analysis->rows, &arms[arm], "efficiency");
@@ -414,8 +401,7 @@ static void add_count(const struct analysis *analysis, int arm, struct doc_table
         doc_cell(table, "-");
         return;
     }
-    doc_cell(table, "%s%s%s", work->status == STATUS_CENSORED ? "<" : "",
-             units_format_si(work->median, rate, sizeof(rate)),
+    doc_cell(table, "%s%s%s", work->status == STATUS_CENSORED ? "<" : "", units_si(work->median),
              work->status == STATUS_NOISY ? "~" : "");
     doc_share(table, share ? share->median : (double)NAN);
 }
@@ -424,7 +410,6 @@ static void add_count(const struct analysis *analysis, int arm, struct doc_table
 static void add_scaling(const struct analysis *analysis, struct doc *doc)
 {
     struct scaling scaling;
-    char unit[CELL];
     int arm = -1;
     if (!scaling_read(analysis->result, &scaling))
         return;
@@ -432,7 +417,7 @@ static void add_scaling(const struct analysis *analysis, struct doc *doc)
         arm = scaling.arm[0][p];
     doc_gap(doc);
     doc_text(doc, "%s of all workers, and efficiency, by their number",
-             bench_rate_unit(analysis->result->arms[arm < 0 ? 0 : arm].bench, unit, sizeof(unit)));
+             bench_rate_unit(analysis->result->arms[arm < 0 ? 0 : arm].bench));
     struct doc_table *table = doc_table(doc);
     doc_column(table, DOC_LABEL, "workers");
     for (size_t p = 0; p < scaling.nplacements; p++) {

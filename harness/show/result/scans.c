@@ -2,15 +2,13 @@
 
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/rows/format.h"
 #include "harness/rows/grid.h"
 #include "harness/rows/number.h"
 
-enum {
-    LABEL = 128,
-    TRANSPOSED_MOST = 8 /* most columns of a transposed table */
-};
+enum { TRANSPOSED_MOST = 8 }; /* most columns of a transposed table */
 
 /* The state while the metrics of one arm are added. */
 struct scan {
@@ -22,7 +20,7 @@ struct scan {
     unsigned column_dim; /* dimension along that table; place[n]: the places on it */
     size_t n;
     struct dims place[GRID_COLUMNS];
-    char corner[LABEL];
+    const char *corner;
     char singles[1000]; /* values without a table */
 };
 
@@ -30,11 +28,11 @@ struct scan {
  * Formats parts of the key `at`: with `common` those that are the same in all keys, else those that
  * differ. Omits parts that the title names.
  */
-static void format_parts(const struct scan *scan, const struct dims *at, const struct dims *all,
-                         size_t nall, bool common, char *buf, size_t size)
+static const char *format_parts(const struct scan *scan, const struct dims *at,
+                                const struct dims *all, size_t nall, bool common)
 {
     char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
-    buf[0] = '\0';
+    const char *buf = "";
     for (unsigned part = 0; part < at->n; part++) {
         const struct dims only = dims_only(at, at->of[part].dim);
         bool same = true;
@@ -42,42 +40,35 @@ static void format_parts(const struct scan *scan, const struct dims *at, const s
             same = same && dims_has(&all[i], at->of[part].dim) && dims_agree(&all[i], &only);
         dims_part(scan->arm->bench, at, part, name, value);
         if (same == common && !number_in_title(scan->result, scan->arm, name))
-            text_append(buf, size, ", ", "%s %s", name, value);
+            str_add(&buf, ", ", "%s %s", name, value);
     }
+    return buf;
 }
 
 /* "latency, ns"; only the name if the numbers carry their unit, or have none. */
-static void name_grid(const struct grid *grid, char *buf, size_t size)
+static const char *name_grid(const struct grid *grid)
 {
     const char *unit = number_unit(grid->metric->unit);
-    (void)snprintf(buf, size, "%s%s%s", grid->metric->name, unit[0] ? ", " : "", unit);
+    return str_fmt("%s%s%s", grid->metric->name, unit[0] ? ", " : "", unit);
 }
 
 /* The name above the first column: "latency, ns, dir h2d / size". Without the metric, only what all
  * keys share: "dir h2d / size". */
-static void name_corner(const struct scan *scan, const struct grid *grid, bool with_metric,
-                        char *buf, size_t size)
+static const char *name_corner(const struct scan *scan, const struct grid *grid, bool with_metric)
 {
-    char rest[DIMS_KEY_MAX];
-    buf[0] = '\0';
-    if (with_metric)
-        name_grid(grid, buf, size);
-    format_parts(scan, &grid->line[0], grid->line, grid->nlines, true, rest, sizeof(rest));
+    const char *text = with_metric ? name_grid(grid) : "";
+    const char *rest = format_parts(scan, &grid->line[0], grid->line, grid->nlines, true);
     if (rest[0])
-        text_append(buf, size, ", ", "%s", rest);
-    text_append(buf, size, " / ", "%s", grid->name);
+        str_add(&text, ", ", "%s", rest);
+    str_add(&text, " / ", "%s", grid->name);
+    return text;
 }
 
-static void name_line(const struct scan *scan, const struct grid *grid, size_t line, char *buf,
-                      size_t size)
+static const char *name_line(const struct scan *scan, const struct grid *grid, size_t line)
 {
-    if (grid->nlines == 1)
-        name_grid(grid, buf, size);
-    else {
-        char rest[DIMS_KEY_MAX];
-        format_parts(scan, &grid->line[line], grid->line, grid->nlines, false, rest, sizeof(rest));
-        (void)snprintf(buf, size, "  %s", rest);
-    }
+    return grid->nlines == 1 ? name_grid(grid)
+                             : str_fmt("  %s", format_parts(scan, &grid->line[line], grid->line,
+                                                            grid->nlines, false));
 }
 
 static int larger(int a, int b)
@@ -88,18 +79,13 @@ static int larger(int a, int b)
 /* True if the table fits into 80 columns. */
 static bool fits_width(const struct scan *scan, const struct grid *grid)
 {
-    char text[LABEL];
     int label = 0, width = 0;
-    for (size_t line = 0; line < grid->nlines; line++) {
-        name_line(scan, grid, line, text, sizeof(text));
-        label = larger(label, (int)strlen(text));
-    }
+    for (size_t line = 0; line < grid->nlines; line++)
+        label = larger(label, (int)strlen(name_line(scan, grid, line)));
     for (size_t column = 0; column < grid->ncolumns; column++) {
-        int widest =
-            larger(DOC_NUMBER_LEAST, (int)strlen(grid_column(grid, column, text, sizeof(text))));
+        int widest = larger(DOC_NUMBER_LEAST, (int)strlen(grid_column(grid, column)));
         for (size_t line = 0; line < grid->nlines; line++)
-            widest =
-                larger(widest, (int)strlen(grid_format(grid, line, column, text, sizeof(text))));
+            widest = larger(widest, (int)strlen(grid_format(grid, line, column)));
         width += 1 + widest;
     }
     return label + width <= TEXT_WIDTH;
@@ -121,84 +107,79 @@ static void begin(struct scan *scan, const struct grid *grid, bool transposed, c
     scan->column_dim = grid->column_dim;
     scan->n = grid->ncolumns;
     memcpy(scan->place, grid->column, sizeof(scan->place));
-    (void)snprintf(scan->corner, sizeof(scan->corner), "%s", corner);
+    scan->corner = corner;
     doc_column(scan->table, DOC_LABEL, "%s", corner);
 }
 
 /* Adds the grid as lines; extends the last table if that has one line per metric, too. */
 static void add_lines(struct scan *scan, const struct grid *grid)
 {
-    char text[LABEL];
-    name_corner(scan, grid, grid->nlines > 1, text, sizeof(text));
+    const char *text = name_corner(scan, grid, grid->nlines > 1);
     bool extends = grid->nlines == 1 && same_places(scan, grid) && !scan->transposed &&
                    strcmp(scan->corner, text) == 0;
     if (!extends) {
         begin(scan, grid, false, text);
         for (size_t i = 0; i < grid->ncolumns; i++)
-            doc_column(scan->table, DOC_NUMBER, "%s", grid_column(grid, i, text, sizeof(text)));
+            doc_column(scan->table, DOC_NUMBER, "%s", grid_column(grid, i));
     }
     for (size_t line = 0; line < grid->nlines; line++) {
-        name_line(scan, grid, line, text, sizeof(text));
+        text = name_line(scan, grid, line);
         doc_row(scan->table, DOC_PLAIN);
         doc_cell(scan->table, "%s", text);
         for (size_t i = 0; i < grid->ncolumns; i++)
-            doc_cell(scan->table, "%s", grid_format(grid, line, i, text, sizeof(text)));
+            doc_cell(scan->table, "%s", grid_format(grid, line, i));
     }
 }
 
 /* Names the column "latency", "p99", "us" in three lines, for collective_latency. */
 static void add_transposed_column(struct scan *scan, const struct grid *grid, size_t line)
 {
-    char which[LABEL], text[LABEL];
     const char *unit = number_unit(grid->metric->unit), *name = grid->metric->name;
     const char *bench = scan->arm->bench->name;
     size_t column = scan->table ? scan->table->ncolumns : 0, length = strlen(bench);
     if (strncmp(name, bench, length) == 0 && name[length] == '_')
         name += length + 1;
-    format_parts(scan, &grid->line[line], grid->line, grid->nlines, false, which, sizeof(which));
+    char *which =
+        str_fmt("%s", format_parts(scan, &grid->line[line], grid->line, grid->nlines, false));
     for (char *at = which; (at = strstr(at, ", ")); at++)
         memmove(at, at + 1, strlen(at)), at[0] = '\n';
     doc_column(scan->table, DOC_NUMBER, "%s%s%s%s%s", name, which[0] ? "\n" : "", which,
                unit[0] ? "\n" : "", unit);
     for (size_t i = 0; i < grid->ncolumns; i++)
-        doc_put(scan->table, i, column, grid_format(grid, line, i, text, sizeof(text)));
+        doc_put(scan->table, i, column, grid_format(grid, line, i));
 }
 
 /* True if the grid's columns can extend the last table, because that is transposed, too. */
 static bool extends_transposed(const struct scan *scan, const struct grid *grid)
 {
-    char corner[LABEL];
-    name_corner(scan, grid, false, corner, sizeof(corner));
+    const char *corner = name_corner(scan, grid, false);
     return scan->transposed && same_places(scan, grid) && strcmp(scan->corner, corner) == 0 &&
            scan->table->ncolumns + grid->nlines <= TRANSPOSED_MOST;
 }
 
 static void add_transposed(struct scan *scan, const struct grid *grid)
 {
-    char text[LABEL];
+    const char *text;
     if (!extends_transposed(scan, grid)) {
-        name_corner(scan, grid, false, text, sizeof(text));
+        text = name_corner(scan, grid, false);
         begin(scan, grid, true, text);
         for (size_t i = 0; i < grid->ncolumns; i++)
-            doc_put(scan->table, i, 0, grid_column(grid, i, text, sizeof(text)));
+            doc_put(scan->table, i, 0, grid_column(grid, i));
     }
     for (size_t line = 0; line < grid->nlines; line++)
         add_transposed_column(scan, grid, line);
 }
 
 /* "2-38" for a pair, else "layout same, threads 2", without parts that the title names. */
-static char *format_place(const struct scan *scan, const struct row *row, char *buf, size_t size)
+static const char *format_place(const struct scan *scan, const struct row *row)
 {
     if (grid_is_pair(row))
-        (void)snprintf(buf, size, "%.0f-%.0f", row->dims.of[0].at, row->dims.of[1].at);
-    else
-        format_parts(scan, &row->dims, NULL, 0, true, buf, size);
-    return buf;
+        return str_fmt("%.0f-%.0f", row->dims.of[0].at, row->dims.of[1].at);
+    return format_parts(scan, &row->dims, NULL, 0, true);
 }
 
 static void add_range(const struct scan *scan, struct grid *grid)
 {
-    char least[32], middle[32], most[32], least_key[96], most_key[96];
     const char *unit = grid->metric->unit;
     const size_t all = grid->n;
     grid_sort(grid);
@@ -210,21 +191,17 @@ static void add_range(const struct scan *scan, struct grid *grid)
     const struct row *first = grid->row[0], *last = grid->row[grid->n - 1];
     double median = (grid->row[(grid->n - 1) / 2]->median + grid->row[grid->n / 2]->median) / 2;
     doc_text(scan->doc, "%s: %zu %s, %s (%s) .. %s median .. %s (%s)", grid->metric->name, grid->n,
-             grid_is_pair(first) ? "pairs" : "values",
-             grid_format_row(grid, first, true, least, sizeof(least)),
-             format_place(scan, first, least_key, sizeof(least_key)),
-             number_format(median, unit, true, middle, sizeof(middle)),
-             grid_format_row(grid, last, true, most, sizeof(most)),
-             format_place(scan, last, most_key, sizeof(most_key)));
+             grid_is_pair(first) ? "pairs" : "values", grid_format_row(grid, first, true),
+             format_place(scan, first), number_format(median, unit, true),
+             grid_format_row(grid, last, true), format_place(scan, last));
 }
 
 static void note_single(struct scan *scan, const struct grid *grid)
 {
-    char value[32], name[96];
-    (void)format_place(scan, grid->row[0], name, sizeof(name));
+    const char *name = format_place(scan, grid->row[0]);
     text_append(scan->singles, sizeof(scan->singles), "; ", "%s %s%s%s%s", grid->metric->name,
-                grid_format_row(grid, grid->row[0], true, value, sizeof(value)),
-                name[0] ? " (" : "", name, name[0] ? ")" : "");
+                grid_format_row(grid, grid->row[0], true), name[0] ? " (" : "", name,
+                name[0] ? ")" : "");
 }
 
 static void add_one(void *arg, struct grid *grid)
@@ -244,9 +221,8 @@ static void add_one(void *arg, struct grid *grid)
 
 static void add_arm(struct scan *scan, const struct analysis *analysis, size_t arm)
 {
-    char what[96];
     const struct bench_metric *metric = scan->arm->bench->metrics;
-    (void)format_arm(scan->result, scan->arm, NULL, what, sizeof(what));
+    const char *what = format_arm(scan->result, scan->arm, NULL);
     doc_heading(scan->doc, "%s%s%s", scan->arm->bench->name, what[0] ? ", " : "", what);
     for (; metric && metric->name; metric++) {
         if (metric->hidden)

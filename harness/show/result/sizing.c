@@ -4,8 +4,6 @@
 
 #include "harness/verdict/search/sizing.h"
 
-enum { CELL = 32 };
-
 static double best_of(const struct knee_point *points, size_t n)
 {
     double best = NAN;
@@ -33,7 +31,6 @@ static void add_point(const struct sizing_curves *curves, size_t i, struct doc_t
 void sizing_add_to_doc(const struct analysis *analysis, struct doc *doc)
 {
     struct sizing_curves curves;
-    char unit[CELL];
     const struct result *result = analysis->result;
     if (!sizing_read(analysis, &curves))
         return;
@@ -41,8 +38,7 @@ void sizing_add_to_doc(const struct analysis *analysis, struct doc *doc)
                 device_infos[result->device].title, result->rounds_done,
                 result->rounds_done == 1 ? "" : "s");
     doc_text(doc, "%s of all workers, each with so many cores, as %s",
-             bench_rate_unit(curves.arm->bench, unit, sizeof(unit)),
-             placement_infos[curves.arm->placement].name);
+             bench_rate_unit(curves.arm->bench), placement_infos[curves.arm->placement].name);
     doc_gap(doc);
     struct doc_table *table = doc_table(doc);
     doc_column(table, DOC_LABEL, "cores");

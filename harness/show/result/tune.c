@@ -6,19 +6,17 @@
 #include "harness/verdict/advice/advice.h"
 #include "harness/verdict/search/tune.h"
 
-enum { CELL = 32, SHOWN = 24 }; /* SHOWN: the best of the search */
+enum { SHOWN = 24 }; /* the best of the search */
 
 static struct doc_table *begin(const struct analysis *analysis, const struct tune_line *line,
                                struct doc *doc)
 {
-    char rate[CELL];
     struct doc_table *table;
     doc_gap(doc);
     table = doc_table(doc);
     doc_column(table, DOC_LABEL, "%s", line->fresh ? "fresh rounds" : "search");
     doc_columns(table, DOC_NUMBER, "threads", "rounds", NULL);
-    doc_column(table, DOC_NUMBER, "%s",
-               bench_rate_unit(analysis->result->arms[line->arm].bench, rate, sizeof(rate)));
+    doc_column(table, DOC_NUMBER, "%s", bench_rate_unit(analysis->result->arms[line->arm].bench));
     doc_column(table, DOC_NUMBER, "%s", line->fresh ? "speed-up" : "of best");
     if (line->fresh)
         doc_column(table, DOC_NUMBER, "interval");
@@ -29,21 +27,18 @@ static struct doc_table *begin(const struct analysis *analysis, const struct tun
 /* Adds the gain and "13-17x" for fresh rounds, a share of the best for the search. */
 static void add_ratio(const struct tune_line *line, struct doc_table *table)
 {
-    char low[CELL], ratio[CELL];
     const struct evidence *against = &line->against;
     if (!line->fresh) {
         doc_share(table, against->ratio);
         return;
     }
-    doc_cell(table, "%s",
-             line->is_reference ? "1x" : advice_format_ratio(against->ratio, ratio, sizeof(ratio)));
+    doc_cell(table, "%s", line->is_reference ? "1x" : advice_format_ratio(against->ratio));
     if (line->is_reference || isnan(against->low)) {
         doc_cell(table, "%s", "");
         return;
     }
-    (void)advice_format_ratio(against->low, low, sizeof(low));
-    doc_cell(table, "%.*s-%s", (int)strlen(low) - 1, low,
-             advice_format_ratio(against->high, ratio, sizeof(ratio)));
+    const char *low = advice_format_ratio(against->low);
+    doc_cell(table, "%.*s-%s", (int)strlen(low) - 1, low, advice_format_ratio(against->high));
 }
 
 static void add_line(const struct analysis *analysis, const struct tune_line *line,

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
 #include "harness/lib/say/log.h"
@@ -126,7 +127,7 @@ bool directory_is_whole(int dir_fd, struct stat *since)
 
 int directory_default(const char *host, const char *name, time_t at, char *path, size_t size)
 {
-    char utc[TEXT_UTC_MAX];
+    char utc[32];
     struct tm tm;
     (void)strftime(utc, sizeof(utc), "%Y%m%dT%H%M%SZ", gmtime_r(&at, &tm));
     return snprintf(path, size, "results/%s/%s-%s", host, utc, name);
@@ -134,11 +135,11 @@ int directory_default(const char *host, const char *name, time_t at, char *path,
 
 int directory_make_parents(const char *path, struct err *err)
 {
-    char part[4096];
+    const char *part;
     for (size_t i = 1; path[i]; i++) {
         if (path[i] != '/')
             continue;
-        text_set(part, "%.*s", (int)i, path);
+        part = str_fmt("%.*s", (int)i, path);
         if (mkdir(part, 0777) && errno != EEXIST)
             return err_sys(err, -errno, "cannot create output directory '%.150s'", part);
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
 #include "harness/store/forms/forms.h"
@@ -31,8 +32,7 @@ static json_t *from_pages(const struct worker_result *worker)
 {
     json_t *object = json_object();
     for (unsigned os_node = 0; os_node < BENCH_NODES; os_node++) {
-        char key[16];
-        text_set(key, "%u", os_node);
+        const char *key = str_fmt("%u", os_node);
         if (worker->pages_on_node[os_node])
             (void)json_object_set_new(object, key,
                                       json_integer((json_int_t)worker->pages_on_node[os_node]));
@@ -117,22 +117,19 @@ static json_t *arm_at(const void *of, size_t index)
 {
     const struct run_record *record = of;
     const struct arm *arm = &record->result->arms[index];
-    char params[BENCH_PARAMS_MAX];
     json_t *object = json_value_object(
         "bench:t params:o params_text:t placement:t workers:i slots:i alone:b canary:b same_as:n "
         "summary:o plan:o observations:o",
         arm->bench->name, run_json_options(arm->bench->opts, arm->params),
-        opts_format(arm->bench->opts, arm->params, params, sizeof(params)),
-        placement_infos[arm->placement].name, arm->workers, arm->planned_workers, arm->is_baseline,
-        arm->is_control, arm->same_as,
+        opts_format(arm->bench->opts, arm->params), placement_infos[arm->placement].name,
+        arm->workers, arm->planned_workers, arm->is_baseline, arm->is_control, arm->same_as,
         record->verdict ? from_analysis(&record->verdict->analysis, index) : json_null(),
         plan_to_json(record->topo, &arm->plan, arm->observations, arm->nobservations),
         json_value_array(arm, arm->nobservations, observation_at));
-    char dose[DOSE_TEXT_MAX];
     if (arm->variant)
         (void)json_value_add(object, "variant:t", arm->variant->name);
     if (result_has_doses(record->result) && !arm->is_baseline && !arm->is_control)
-        (void)json_value_add(object, "dose:t", dose_format(&arm->dose, dose));
+        (void)json_value_add(object, "dose:t", dose_format(&arm->dose));
     return object;
 }
 
@@ -186,8 +183,7 @@ static size_t count_texts(const char *const *texts)
 
 json_t *run_json_time(time_t at)
 {
-    char text[TEXT_UTC_MAX];
-    return json_value_text_or_null(text_utc(at, text));
+    return json_value_text_or_null(text_utc(at));
 }
 
 /* Facts of each benchmark, by name, for versions that do not have the benchmark. */

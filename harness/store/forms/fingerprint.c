@@ -57,10 +57,10 @@ static void take_values(const json_t *array, struct fingerprint *print)
             .low = json_value_number_of(json, "low"),
             .high = json_value_number_of(json, "high"),
             .rounds = json_value_count_of(json, "rounds")};
-        json_value_copy_text(json, "part", value.part, sizeof(value.part));
-        json_value_copy_text(json, "name", value.name, sizeof(value.name));
-        json_value_copy_text(json, "unit", value.unit, sizeof(value.unit));
-        json_value_copy_text(json, "reason", value.reason, sizeof(value.reason));
+        text_set(value.part, "%s", json_value_copy_text(json, "part"));
+        text_set(value.name, "%s", json_value_copy_text(json, "name"));
+        text_set(value.unit, "%s", json_value_copy_text(json, "unit"));
+        text_set(value.reason, "%s", json_value_copy_text(json, "reason"));
         fingerprint_add(print, &value);
     }
 }
@@ -76,12 +76,12 @@ int fingerprint_from_json(const json_t *json, struct fingerprint *print, struct 
     if (version > SCHEMA_VERSION)
         return err_set(err, -EINVAL, "it is of a newer contend: schema %u, this version reads %d",
                        version, SCHEMA_VERSION);
-    json_value_copy_text(json, "host", print->host, sizeof(print->host));
-    json_value_copy_text(json, "started", print->started, sizeof(print->started));
-    json_value_copy_text(machine, "key", print->key, sizeof(print->key));
-    json_value_copy_text(machine, "kind", print->kind, sizeof(print->kind));
-    json_value_copy_text(machine, "cpu_model", print->cpu_model, sizeof(print->cpu_model));
-    json_value_copy_text(machine, "gpu_model", print->gpu_model, sizeof(print->gpu_model));
+    text_set(print->host, "%s", json_value_copy_text(json, "host"));
+    text_set(print->started, "%s", json_value_copy_text(json, "started"));
+    text_set(print->key, "%s", json_value_copy_text(machine, "key"));
+    text_set(print->kind, "%s", json_value_copy_text(machine, "kind"));
+    text_set(print->cpu_model, "%s", json_value_copy_text(machine, "cpu_model"));
+    text_set(print->gpu_model, "%s", json_value_copy_text(machine, "gpu_model"));
     take_values(json_object_get(json, "values"), print);
     take_values(json_object_get(json, "absent"), print);
     return 0;
@@ -144,11 +144,10 @@ static json_t *difference_at(const void *of, size_t i)
 
 json_t *fingerprint_distance_to_json(const struct fingerprint_distance *distance)
 {
-    char text[600];
     const char *verdict = fingerprint_is_same(distance) ? "same" : "another";
     return json_value_object("verdict:t text:t distance:r parts:o values:o",
-                             distance->shared ? verdict : NULL,
-                             fingerprint_format(distance, text, sizeof(text)), distance->distance,
+                             distance->shared ? verdict : NULL, fingerprint_format(distance),
+                             distance->distance,
                              json_value_array(distance, distance->nparts, part_at),
                              json_value_array(distance, distance->n, difference_at));
 }

@@ -83,7 +83,6 @@ static json_t *symmetry_comparison_to_json(const struct symmetry_comparison *c,
                                            const struct topo *topo)
 {
     bool judged = c->verdict != OUTLIER_NONE;
-    char key[DIMS_KEY_MAX];
     json_t *odds = json_array();
     for (size_t i = 0; i < c->nodd; i++)
         (void)json_array_append_new(odds, odd_to_json(&c->odd[i], topo));
@@ -91,7 +90,7 @@ static json_t *symmetry_comparison_to_json(const struct symmetry_comparison *c,
         "bench:t placement:t params:t metric:t unit:t better:t of:t key:t units:z verdict:t "
         "typical:r spread:r odd:o",
         c->row->bench, c->row->placement, c->row->params, c->row->metric, c->row->unit,
-        c->row->better, symmetry_kind_name(c->kind), dims_format(c->row->arm->bench, &c->dims, key),
+        c->row->better, symmetry_kind_name(c->kind), dims_format(c->row->arm->bench, &c->dims),
         c->n, outlier_verdict_name(c->verdict), judged ? c->typical : (double)NAN,
         judged ? c->spread : (double)NAN, odds);
     if (c->power_limited)

@@ -48,7 +48,6 @@ static void name_event(struct trace *trace, unsigned tid, const char *kind, cons
 static void add_arm(struct trace *trace, const struct result *result,
                     const struct observation *observation)
 {
-    char name[200];
     uint64_t end_ns = observation->start_ns;
     for (unsigned w = 0; w < observation->nworkers; w++)
         end_ns = observation->workers[w].end_ns > end_ns ? observation->workers[w].end_ns : end_ns;
@@ -57,7 +56,7 @@ static void add_arm(struct trace *trace, const struct result *result,
     add_span(trace, 0, "arm", at_us(trace, observation->start_ns),
              (double)(end_ns - observation->start_ns) * 1e-3);
     strbuf_addf(&trace->out, ",\"name\":\"%s: %s\",\"args\":{\"device\":\"%s\",\"workers\":%u}}",
-                trace->arm->bench->name, statuses_name_arm(result, trace->arm, name, sizeof(name)),
+                trace->arm->bench->name, statuses_name_arm(result, trace->arm),
                 device_name(arm_device(result, trace->arm)), trace->arm->workers);
 }
 

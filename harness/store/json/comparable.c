@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 /* In the order in which differences are reported. */
@@ -54,10 +55,10 @@ enum { FIELDS = sizeof(fields) / sizeof(fields[0]), VALUE_MAX = 4096, SHOWN = 12
 /* NULL where a part of the path is not there. */
 static const json_t *find(const json_t *record, const char *path)
 {
-    char name[64];
+    const char *name;
     while (record && *path) {
         size_t length = strcspn(path, ".");
-        text_set(name, "%.*s", (int)length, path);
+        name = str_fmt("%.*s", (int)length, path);
         record = json_object_get(record, name);
         path += length + (path[length] == '.');
     }
@@ -127,11 +128,12 @@ char *comparable_format_measure(const json_t *record, char *buf, size_t size)
 {
     static const char *const names[] = {"metric", "metric-file", "less-is-better", "steps-by-lines",
                                         "line"};
-    char path[64], value[VALUE_MAX];
+    char value[VALUE_MAX];
+    const char *path;
     size_t used = 0;
     buf[0] = '\0';
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && used < size; i++) {
-        text_set(path, "options.%s", names[i]);
+        path = str_fmt("options.%s", names[i]);
         if (format(record, path, value, sizeof(value)) && strcmp(value, "none") != 0 &&
             strcmp(value, "off") != 0)
             used += (size_t)snprintf(buf + used, size - used, ";%s=%s", names[i], value);
@@ -163,7 +165,8 @@ static size_t shown_from(const char *first, const char *other)
 int comparable_check(const struct comparable *sides, size_t n, const char *allowed, char *refused,
                      size_t size, struct findings *findings, struct err *err)
 {
-    char first[VALUE_MAX], other[VALUE_MAX], words[200] = "";
+    char first[VALUE_MAX], other[VALUE_MAX];
+    const char *words = "";
     size_t side;
     int rc = 0;
     refused[0] = '\0';
@@ -180,7 +183,7 @@ int comparable_check(const struct comparable *sides, size_t n, const char *allow
                  sides[0].name, cut, SHOWN, other + from, side ? sides[side].name : "",
                  may ? "" : ": no verdict without --allow ", may ? "" : field->what);
         if (!may && !text_has_word(words, ',', field->what))
-            text_append(words, sizeof(words), ",", "%s", field->what);
+            str_add(&words, ",", "%s", field->what);
         rc = findings_add(findings, &finding, err);
     }
     if (words[0])

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/store/json/value.h"
 
 static json_t *to_json(const void *of, size_t i)
@@ -37,14 +38,14 @@ static struct comparison from_json(const json_t *object)
         .evidence.outcome = finding_outcome_find(json_value_text_of(object, "outcome")),
         .gating = json_is_true(json_object_get(object, "gates")),
     };
-    json_value_copy_text(object, "base", one.base, sizeof(one.base));
-    json_value_copy_text(object, "other", one.other, sizeof(one.other));
-    json_value_copy_text(object, "arm", one.arm, sizeof(one.arm));
-    json_value_copy_text(object, "params", one.params, sizeof(one.params));
-    json_value_copy_text(object, "metric", one.metric, sizeof(one.metric));
-    json_value_copy_text(object, "unit", one.unit, sizeof(one.unit));
-    json_value_copy_text(object, "better", one.better, sizeof(one.better));
-    json_value_copy_text(object, "reason", one.reason, sizeof(one.reason));
+    text_set(one.base, "%s", json_value_copy_text(object, "base"));
+    text_set(one.other, "%s", json_value_copy_text(object, "other"));
+    text_set(one.arm, "%s", json_value_copy_text(object, "arm"));
+    text_set(one.params, "%s", json_value_copy_text(object, "params"));
+    text_set(one.metric, "%s", json_value_copy_text(object, "metric"));
+    text_set(one.unit, "%s", json_value_copy_text(object, "unit"));
+    text_set(one.better, "%s", json_value_copy_text(object, "better"));
+    text_set(one.reason, "%s", json_value_copy_text(object, "reason"));
     return one;
 }
 

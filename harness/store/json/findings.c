@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/store/json/value.h"
 
 static json_t *to_json(const void *of, size_t i)
@@ -51,14 +52,14 @@ int findings_from_json(const json_t *json, struct findings *findings, struct err
         struct finding finding = {0};
         if (!find_severity(json_value_text_of(object, "severity"), &finding.severity))
             continue;
-        json_value_copy_text(object, "id", finding.id, sizeof(finding.id));
-        json_value_copy_text(object, "subject", finding.subject, sizeof(finding.subject));
-        json_value_copy_text(object, "sentence", finding.sentence, sizeof(finding.sentence));
-        json_value_copy_text(object, "evidence", finding.evidence, sizeof(finding.evidence));
-        json_value_copy_text(object, "command", finding.command, sizeof(finding.command));
-        json_value_copy_text(object, "cause", finding.cause, sizeof(finding.cause));
-        json_value_copy_text(object, "metric", finding.metric, sizeof(finding.metric));
-        json_value_copy_text(object, "unit", finding.unit, sizeof(finding.unit));
+        text_set(finding.id, "%s", json_value_copy_text(object, "id"));
+        text_set(finding.subject, "%s", json_value_copy_text(object, "subject"));
+        text_set(finding.sentence, "%s", json_value_copy_text(object, "sentence"));
+        text_set(finding.evidence, "%s", json_value_copy_text(object, "evidence"));
+        text_set(finding.command, "%s", json_value_copy_text(object, "command"));
+        text_set(finding.cause, "%s", json_value_copy_text(object, "cause"));
+        text_set(finding.metric, "%s", json_value_copy_text(object, "metric"));
+        text_set(finding.unit, "%s", json_value_copy_text(object, "unit"));
         finding.outcome = finding_outcome_find(json_value_text_of(object, "outcome"));
         finding.value = json_value_number_of(object, "value");
         finding.low = json_value_number_of(object, "low");

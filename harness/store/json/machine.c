@@ -138,27 +138,23 @@ static json_t *gpu_at(const void *of, size_t i)
 {
     const struct topo *topo = of;
     const struct topo_gpu *gpu = &topo->gpus[i];
-    char subject[64];
     return json_value_object(
         "pci_bdf:t cuda_ordinal:n name:t uuid:t node:n node_source:t cpus:c note:t health:o",
         gpu->pci_bdf, gpu->cuda_ordinal, gpu->name, gpu->uuid,
         gpu->node < 0 ? -1 : (int)topo->nodes[gpu->node].os_node, topo_source_name(gpu->source),
-        &gpu->cpus, gpu->note,
-        gpu_health_to_json(gpu->health, topo_gpu_name(gpu, subject, sizeof(subject))));
+        &gpu->cpus, gpu->note, gpu_health_to_json(gpu->health, topo_gpu_name(gpu)));
 }
 
 static json_t *machine_gpu_at(const void *of, size_t i)
 {
     const struct machine_gpu *gpu = &((const struct machine_parts *)of)->gpus[i];
-    char mark[MACHINE_KEY_MAX];
     return json_value_object("name:T vbios:T uuid:T pci_bdf:T", gpu->name, gpu->vbios,
-                             machine_mark(gpu->uuid, mark), gpu->pci_bdf);
+                             machine_mark(gpu->uuid), gpu->pci_bdf);
 }
 
 json_t *machine_to_json(const struct machine_parts *parts)
 {
     struct machine_key key;
-    char uuid[MACHINE_KEY_MAX], id[MACHINE_KEY_MAX];
     machine_key_make(parts, &key);
     return json_value_object(
         "key:t kind:t identity:T parts:o", key.key, key.kind, key.identity,
@@ -167,7 +163,7 @@ json_t *machine_to_json(const struct machine_parts *parts)
             "bios:T microcode:T uuid:T id:T gpus:o",
             parts->arch, parts->vendor, parts->product, parts->cpu_model, parts->packages,
             parts->cores, parts->cpus, parts->nodes, parts->board, parts->bios, parts->microcode,
-            machine_mark(parts->uuid, uuid), machine_mark(parts->id, id),
+            machine_mark(parts->uuid), machine_mark(parts->id),
             json_value_array(parts, parts->ngpus, machine_gpu_at)));
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
 
@@ -50,10 +51,7 @@ json_t *json_value_real(double value)
 
 json_t *bitset_to_json(const struct bitset *set)
 {
-    char *list = malloc(BITSET_LIST_MAX);
-    json_t *value = list ? json_string(bitset_format(set, list, BITSET_LIST_MAX)) : NULL;
-    free(list);
-    return value;
+    return json_string(bitset_format(set));
 }
 
 static json_t *from_known(int64_t value)
@@ -104,9 +102,8 @@ static int add_all(json_t *object, const char *keys, va_list *args)
 {
     int failed = 0;
     while (*keys) {
-        char key[64];
         size_t length = strcspn(keys, ":");
-        text_set(key, "%.*s", (int)length, keys);
+        const char *key = str_fmt("%.*s", (int)length, keys);
         failed |= json_object_set_new(object, key, from_argument(keys[length + 1], args));
         keys += length + 2;
         keys += strspn(keys, " ");
@@ -175,9 +172,9 @@ double json_value_number_of(const json_t *object, const char *key)
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
-void json_value_copy_text(const json_t *object, const char *key, char *to, size_t size)
+const char *json_value_copy_text(const json_t *object, const char *key)
 {
-    (void)snprintf(to, size, "%s", json_value_text_of(object, key));
+    return str_fmt("%s", json_value_text_of(object, key));
 }
 
 static void make_one_line(json_t *text)

@@ -36,7 +36,7 @@ json_t *json_value_real(double value);
 
 /* The number of a key, NaN if it has none; copies the text of a key, "" if it has none. */
 double json_value_number_of(const json_t *object, const char *key);
-void json_value_copy_text(const json_t *object, const char *key, char *to, size_t size);
+const char *json_value_copy_text(const json_t *object, const char *key);
 
 /*
  * Control characters in all its texts become spaces (text_one_line), as in the cells of a CSV file,

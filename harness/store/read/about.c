@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/store/json/value.h"
@@ -98,8 +99,7 @@ static void add_fact(struct about *about, const char *label, const char *text)
 /* Adds texts and whole numbers unchanged; other values, such as null, are left out. */
 static void add_value(struct about *about, const char *label, const json_t *value)
 {
-    char number[32];
-    text_set(number, "%" PRId64, (int64_t)json_integer_value(value));
+    const char *number = str_fmt("%" PRId64, (int64_t)json_integer_value(value));
     if (json_is_string(value))
         add_fact(about, label, json_string_value(value));
     else if (json_is_integer(value))
@@ -113,29 +113,29 @@ static const char *plural(size_t n)
 
 static void add_cpus(struct about *about, const json_t *topo)
 {
-    char text[160];
     unsigned cores = (unsigned)json_integer_value(json_object_get(topo, "cores"));
     unsigned packages = (unsigned)json_integer_value(json_object_get(topo, "packages"));
     size_t nodes = json_array_size(json_object_get(topo, "nodes"));
-    text_set(text, "%u, of which %u may be used; %u core%s, %u package%s, %zu NUMA node%s",
-             bitset_count(&about->cpus), bitset_count(&about->allowed), cores, plural(cores),
-             packages, plural(packages), nodes, plural(nodes));
+    const char *text =
+        str_fmt("%u, of which %u may be used; %u core%s, %u package%s, %zu NUMA node%s",
+                bitset_count(&about->cpus), bitset_count(&about->allowed), cores, plural(cores),
+                packages, plural(packages), nodes, plural(nodes));
     add_fact(about, "CPUs", text);
 }
 
 static void add_caches(struct about *about, const json_t *topo)
 {
-    char text[200] = "", bytes[32];
+    const char *text = "";
     size_t i;
     json_t *cache;
     json_array_foreach(json_object_get(topo, "caches"), i, cache)
     {
         json_int_t size = json_integer_value(json_object_get(cache, "size_bytes"));
         if (size > 0)
-            text_append(text, sizeof(text), ", ", "%d x L%d of %s",
-                        (int)json_integer_value(json_object_get(cache, "count")),
-                        (int)json_integer_value(json_object_get(cache, "level")),
-                        units_format_bytes((uint64_t)size, bytes, sizeof(bytes)));
+            str_add(&text, ", ", "%d x L%d of %s",
+                    (int)json_integer_value(json_object_get(cache, "count")),
+                    (int)json_integer_value(json_object_get(cache, "level")),
+                    units_bytes((uint64_t)size));
     }
     add_fact(about, "caches", text);
 }
@@ -160,10 +160,9 @@ static void add_gpus(struct about *about, const json_t *topo)
 
 static void add_memory(struct about *about, const json_t *environment)
 {
-    char text[32];
     json_int_t bytes = json_integer_value(json_object_get(environment, "memory_bytes"));
     if (bytes > 0)
-        add_fact(about, "memory", units_format_bytes((uint64_t)bytes, text, sizeof(text)));
+        add_fact(about, "memory", units_bytes((uint64_t)bytes));
 }
 
 static void take_facts(const json_t *record, struct about *about)

@@ -55,7 +55,7 @@ static const char *default_of(struct recorded *recorded, const struct bench *kno
         if (strcmp(opt->name, name) != 0 || known->params_size > sizeof(params))
             continue;
         opts_set_defaults(known->opts, params);
-        size_t length = strlen(opt_format_value(opt, params, text, sizeof(text)));
+        size_t length = strlen(opt_format_value(opt, params));
         char *kept = recorded_alloc(recorded, length + 1, 1);
         return kept ? memcpy(kept, text, length + 1) : NULL;
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/rows/baseline.h"
@@ -43,9 +44,9 @@ static const json_t *summary_of(const struct recorded *recorded, size_t arm)
 
 static bool is_of(const struct result *result, const struct arm *arm, char **cells)
 {
-    char params[ROW_PARAMS_MAX], workers[16];
+    char params[ROW_PARAMS_MAX];
     const struct dims at = dims_parse(arm->bench, row_key(cells[PARAMS]));
-    text_set(workers, "%u", arm->workers);
+    const char *workers = str_fmt("%u", arm->workers);
     row_put_params(result, arm, NULL, &at, params);
     return !strcmp(params, cells[PARAMS]) && !strcmp(workers, cells[WORKERS]) &&
            !strcmp(arm->bench->name, cells[BENCH]) && !strcmp(row_role(arm), cells[ROLE]) &&
@@ -56,13 +57,13 @@ static bool is_of(const struct result *result, const struct arm *arm, char **cel
  * value there. */
 static int count_in_key(const struct arm *arm, const char *key)
 {
-    char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX], own[128];
+    char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
     const struct dims at = dims_parse(arm->bench, key);
     int n = 0;
     for (unsigned part = 0; part < at.n; part++) {
         dims_part(arm->bench, &at, part, name, value);
         const struct opt *opt = opts_find(arm->bench->opts, name);
-        if (opt && strcmp(opt_format_value(opt, arm->params, own, sizeof(own)), value) != 0)
+        if (opt && strcmp(opt_format_value(opt, arm->params), value) != 0)
             return -1;
         n += opt != NULL;
     }
@@ -276,8 +277,7 @@ static int count_rounds(struct recorded *recorded, size_t arm, struct err *err)
     if (!rates)
         return err_set(err, -ENOMEM, "no memory for the rounds of " CSV_ROUNDS_NAME);
     rounds->rate = NAN;
-    (void)bench_rate_unit(recorded->result.arms[arm].bench, rounds->rate_unit,
-                          sizeof(rounds->rate_unit));
+    text_set(rounds->rate_unit, "%s", bench_rate_unit(recorded->result.arms[arm].bench));
     for (size_t at = values->first[arm]; at < end; at += n) {
         const struct round_value *group = &values->value[at];
         n = values_group(values, at, end);

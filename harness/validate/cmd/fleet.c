@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
 #include "harness/show/report/junit.h"
@@ -69,9 +70,8 @@ struct judged_fleet {
 static int print_junit(const void *of, FILE *out, struct err *err)
 {
     const struct judged_fleet *judged = of;
-    char open[96];
-    (void)snprintf(open, sizeof(open), "SKIP: %zu machine%s could not be judged", judged->nskip,
-                   judged->nskip == 1 ? "" : "s");
+    const char *open = str_fmt("SKIP: %zu machine%s could not be judged", judged->nskip,
+                               judged->nskip == 1 ? "" : "s");
     return junit_print_verdict("fleet", judged->findings, judged->nskip ? open : NULL, out, err);
 }
 

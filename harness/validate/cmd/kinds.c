@@ -8,6 +8,7 @@
 
 #include "harness/cmd/common/program.h"
 #include "harness/lib/base/similar.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/validate/files/machine_file.h"
 
@@ -39,28 +40,29 @@ static void free_kinds(struct dirent **kinds, int n)
 
 static int unknown_machine(const char *name, struct err *err)
 {
-    char path[PROGRAM_PATH_MAX], known[300] = "", hint[SIMILAR_HINT_MAX];
+    char path[PROGRAM_PATH_MAX];
+    const char *known = "";
     struct similar near = similar_to(name, strlen(name));
     struct dirent **kinds;
     struct err none;
     int n = list_kinds(path, &kinds, &none);
     for (int i = 0; i < n; i++) {
-        text_append(known, sizeof(known), ", ", "%s", kinds[i]->d_name);
+        str_add(&known, ", ", "%s", kinds[i]->d_name);
         similar_offer(&near, kinds[i]->d_name);
     }
     int rc = err_set(err, -EINVAL, "unknown machine '%.60s'%s known: %s; or a FILE.json", name,
-                     similar_hint(&near, "", hint, sizeof(hint)), known);
+                     similar_hint(&near, ""), known);
     free_kinds(kinds, n);
     return rc;
 }
 
 int kinds_read(const char *name, struct machine_kind *kind, struct err *err)
 {
-    char path[PROGRAM_PATH_MAX], file[80];
+    char path[PROGRAM_PATH_MAX];
     const char *base, *end = strrchr(name, '.');
     struct err none;
     unsigned gpus = machine_name_split(name, &base);
-    (void)snprintf(file, sizeof(file), "machines/%.60s.json", base);
+    const char *file = str_fmt("machines/%.60s.json", base);
     if (strchr(name, '/') || (end && strcmp(end, ".json") == 0))
         (void)snprintf(path, sizeof(path), "%s", base);
     else if (program_share(file, path, sizeof(path), &none))
@@ -69,24 +71,26 @@ int kinds_read(const char *name, struct machine_kind *kind, struct err *err)
     return machine_file_read(path, gpus, kind, err);
 }
 
-void kinds_suggest(const struct topo *topo, char name[static MACHINE_NAME_MAX])
+const char *kinds_suggest(const struct topo *topo)
 {
-    char folder[PROGRAM_PATH_MAX], path[PROGRAM_PATH_MAX + 300];
+    char folder[PROGRAM_PATH_MAX];
+    const char *path;
     struct dirent **kinds;
     struct err none;
     size_t best = 0;
     int n = topo->ngpus ? list_kinds(folder, &kinds, &none) : 0;
-    name[0] = '\0';
+    const char *name = "";
     for (int i = 0; i < n; i++) {
         struct machine_kind kind;
-        (void)snprintf(path, sizeof(path), "%s/%s.json", folder, kinds[i]->d_name);
+        path = str_fmt("%s/%s.json", folder, kinds[i]->d_name);
         size_t fits = machine_file_read(path, topo->ngpus, &kind, &none)
                           ? 0
                           : machine_is_of(&kind, &topo->gpus[0]);
         if (fits > best)
-            (void)snprintf(name, MACHINE_NAME_MAX, "%ux%.50s", topo->ngpus, kinds[i]->d_name);
+            name = str_fmt("%ux%.50s", topo->ngpus, kinds[i]->d_name);
         best = fits > best ? fits : best;
     }
     if (n)
         free_kinds(kinds, n);
+    return name;
 }

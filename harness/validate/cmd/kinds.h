@@ -11,6 +11,6 @@
 int kinds_read(const char *name, struct machine_kind *kind, struct err *err);
 
 /* Suggests the kind that fits this machine's GPUs, to be named next time; "" = none is known. */
-void kinds_suggest(const struct topo *topo, char name[static MACHINE_NAME_MAX]);
+const char *kinds_suggest(const struct topo *topo);
 
 #endif

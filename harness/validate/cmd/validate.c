@@ -10,6 +10,7 @@
 #include "harness/cmd/common/cmd.h"
 #include "harness/engine/discover/probes.h"
 #include "harness/lib/base/similar.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
@@ -42,21 +43,19 @@ struct validate {
 
 static int unknown_rule(const char *name, struct err *err)
 {
-    char hint[SIMILAR_HINT_MAX];
     struct similar near = similar_to(name, strlen(name));
     for (size_t i = 0; rule_name(i); i++)
         similar_offer(&near, rule_name(i));
     return err_set(err, -EINVAL, "there is no rule '%.60s'%s see 'contend validate --list'", name,
-                   similar_hint(&near, "", hint, sizeof(hint)));
+                   similar_hint(&near, ""));
 }
 
 /* Parses "a,b" into rules[0..*n-1]. */
 static int parse_rules(const char *text, const struct rule **rules, size_t *n, struct err *err)
 {
     for (const char *at = text; at; at = strchr(at, ',')) {
-        char name[64];
         at += *at == ',';
-        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ","), at);
+        const char *name = str_fmt("%.*s", (int)strcspn(at, ","), at);
         const struct rule *rule = rule_find(name);
         if (!rule)
             return unknown_rule(name, err);
@@ -166,9 +165,7 @@ static int repeat_rates(struct validate *v, struct err *err)
 
 static void waive(struct validate *v)
 {
-    char day[TEXT_UTC_MAX];
-    (void)text_utc(time(NULL), day);
-    day[strlen("2026-01-31")] = '\0';
+    const char *day = str_fmt("%.10s", text_utc(time(NULL))); /* 2026-01-31 */
     waive_findings(&v->waivers, day, &v->findings);
     for (size_t i = 0; i < v->waivers.n; i++) {
         const struct waiver *waiver = &v->waivers.all[i];
@@ -201,7 +198,7 @@ static int read_machine(struct validate *v, struct err *err)
     if (rc)
         return rc;
     if (!v->args->machine)
-        kinds_suggest(&v->topo, v->rules.suggested);
+        text_set(v->rules.suggested, "%s", kinds_suggest(&v->topo));
     rc = facts_read(&facts, &v->facts, err);
     for (unsigned i = 0; i < v->topo.ngpus && !rc && !v->args->root; i++)
         reread_gpu(&v->topo.gpus[i]);
@@ -262,33 +259,30 @@ int validate_print_doc(const struct validate_args *args, const struct doc *doc)
 }
 
 /* What was judged: "2xh200-sxm", or without --machine "as found, 2x NVIDIA H200, 32 CPUs". */
-static const char *format_subject(const struct validate *v, char *buf, size_t size)
+static const char *format_subject(const struct validate *v)
 {
     const struct topo *topo = &v->topo;
-    char gpus[96] = "no GPU";
+    const char *gpus = "no GPU";
     if (v->args->machine)
         return v->machine.name;
     if (topo->ngpus)
-        (void)snprintf(gpus, sizeof(gpus), "%ux %s", topo->ngpus, topo->gpus[0].name);
-    (void)snprintf(buf, size, "as found, %s, %u CPU%s", gpus, topo->ncpus,
-                   topo->ncpus == 1 ? "" : "s");
-    return buf;
+        gpus = str_fmt("%ux %s", topo->ngpus, topo->gpus[0].name);
+    return str_fmt("as found, %s, %u CPU%s", gpus, topo->ncpus, topo->ncpus == 1 ? "" : "s");
 }
 
 static int report(struct validate *v)
 {
     struct err err = {0};
     struct doc doc = {0};
-    char utc[TEXT_UTC_MAX], of[160];
     const struct rules_verdict verdict =
-        rules_verdict(&v->findings, v->args->strict, format_subject(v, of, sizeof(of)));
+        rules_verdict(&v->findings, v->args->strict, format_subject(v));
     const struct validation validation = {
         .facts = &v->facts,
         .findings = &v->findings,
         .numbers = &v->numbers,
         .verdict = &verdict,
         .profile = v->args->no_measure ? "none" : validate_profiles[v->args->profile],
-        .utc = text_utc(time(NULL), utc),
+        .utc = text_utc(time(NULL)),
         .took_s = elapsed_s(v)};
     validation_add_to_doc(&validation, &doc);
     int rc = validate_write(&v->args->outputs, &validation, &doc, &err);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "harness/cmd/common/page.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/show/report/junit.h"
 #include "harness/show/report/prometheus.h"
@@ -107,9 +108,9 @@ int validate_write(const struct validate_outputs *outputs, const struct validati
                  {outputs->html, "", NULL, doc},
                  {outputs->dir, "/validate.json", print_json, validation},
                  {outputs->dir, "/summary.txt", print_text, doc}};
-    char title[160];
     int rc = 0;
-    text_set(title, "contend validate: %.100s, %.10s", validation->facts->host, validation->utc);
+    const char *title =
+        str_fmt("contend validate: %.100s, %.10s", validation->facts->host, validation->utc);
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !rc; i++) {
         char path[PATH_MAX];
         if (!files[i].pattern)

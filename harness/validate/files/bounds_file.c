@@ -18,18 +18,15 @@ enum { DIGITS = 6, NAME_MOST = 150 };
 
 static json_t *bound_to_json(const struct bound *bound)
 {
-    char text[FLEET_KEY_MAX];
-    json_t *json =
-        json_pack("{s:s, s:o, s:o, s:o, s:s, s:s, s:b, s:o, s:i}", "metric",
-                  fleet_key_column(bound->key, FLEET_METRIC, text, sizeof(text)), "reference",
-                  json_value_real(bound->reference), "lower", json_value_real(bound->lower),
-                  "upper", json_value_real(bound->upper), "unit", bound->unit, "better",
-                  bound->higher ? "higher" : "lower", "required", bound->required, "spread",
-                  json_value_real(bound->spread), "machines", (int)bound->machines);
+    json_t *json = json_pack(
+        "{s:s, s:o, s:o, s:o, s:s, s:s, s:b, s:o, s:i}", "metric",
+        fleet_key_column(bound->key, FLEET_METRIC), "reference", json_value_real(bound->reference),
+        "lower", json_value_real(bound->lower), "upper", json_value_real(bound->upper), "unit",
+        bound->unit, "better", bound->higher ? "higher" : "lower", "required", bound->required,
+        "spread", json_value_real(bound->spread), "machines", (int)bound->machines);
     for (int i = 0; i < FLEET_METRIC; i++)
-        (void)json_object_set_new(
-            json, fleet_columns[i],
-            json_string(fleet_key_column(bound->key, (enum fleet_column)i, text, sizeof(text))));
+        (void)json_object_set_new(json, fleet_columns[i],
+                                  json_string(fleet_key_column(bound->key, (enum fleet_column)i)));
     return json;
 }
 
@@ -46,12 +43,10 @@ static bool put(json_t *json, size_t flags, const char *end, FILE *out)
 
 static bool put_all(const struct bounds *bounds, time_t made, FILE *out)
 {
-    char date[TEXT_UTC_MAX];
-    bool good =
-        put(json_pack("{s:s, s:i, s:s, s:i, s:s, s:s}", "schema", SCHEMA, "schema_version",
-                      BOUNDS_SCHEMA_VERSION, "kind", bounds->kind, "machines",
-                      (int)bounds->machines, "made", text_utc(made, date), "how", bounds->how),
-            JSON_INDENT(1), ",\n\"left_out\": [\n", out);
+    bool good = put(json_pack("{s:s, s:i, s:s, s:i, s:s, s:s}", "schema", SCHEMA, "schema_version",
+                              BOUNDS_SCHEMA_VERSION, "kind", bounds->kind, "machines",
+                              (int)bounds->machines, "made", text_utc(made), "how", bounds->how),
+                    JSON_INDENT(1), ",\n\"left_out\": [\n", out);
     for (size_t i = 0; i < bounds->nleft_out && good; i++)
         good = put(json_pack("{s:s, s:s}", "machine", bounds->left_out[i].machine, "reason",
                              bounds->left_out[i].reason),
@@ -94,10 +89,10 @@ static int check(const struct entries *entries, const struct bound *bound, const
         return entries_refuse(entries, "reference is not above 0");
     if (bound->lower > bound->upper)
         return entries_refuse(entries, "lower %s is above upper %s: swapped?",
-                              UNITS_PLAIN(6, bound->lower), UNITS_PLAIN(6, bound->upper));
+                              units_plain(bound->lower, 6), units_plain(bound->upper, 6));
     if (bound->reference < bound->lower || bound->reference > bound->upper)
         return entries_refuse(entries, "reference %s is not between lower and upper",
-                              UNITS_PLAIN(6, bound->reference));
+                              units_plain(bound->reference, 6));
     return 0;
 }
 
@@ -162,11 +157,10 @@ static int take_left_out(struct entries *entries, json_t *entry)
 static int read_header(const struct entries *entries, struct bounds *bounds)
 {
     const json_t *whole = entries->whole;
-    char schema[32];
     json_int_t version = json_integer_value(json_object_get(whole, "schema_version"));
     const char *kind = json_string_value(json_object_get(whole, "kind"));
     json_int_t machines = json_integer_value(json_object_get(whole, "machines"));
-    json_value_copy_text(whole, "schema", schema, sizeof(schema));
+    const char *schema = json_value_copy_text(whole, "schema");
     if (strcmp(schema, SCHEMA) != 0)
         return err_set(entries->err, -EINVAL, "%.*s: schema is not \"" SCHEMA "\": no bounds",
                        NAME_MOST, entries->path);
@@ -175,7 +169,7 @@ static int read_header(const struct entries *entries, struct bounds *bounds)
                        "%.*s: schema_version is %lld, and this version reads %d", NAME_MOST,
                        entries->path, version, BOUNDS_SCHEMA_VERSION);
     bounds->kind = strdup(kind ? kind : "");
-    json_value_copy_text(whole, "how", bounds->how, sizeof(bounds->how));
+    text_set(bounds->how, "%s", json_value_copy_text(whole, "how"));
     bounds->machines = machines > 0 && machines < INT32_MAX ? (unsigned)machines : 0;
     return bounds->kind
                ? 0

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/contract/finding.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
 #include "harness/rows/row.h"
@@ -35,8 +36,6 @@ static const char *const all_arms[FLEET_COLUMNS] = {
     [FLEET_SCENARIO] = "", [FLEET_PLACEMENT] = "", [FLEET_BENCH] = ""};
 
 static const size_t file_most = (size_t)256 << 20;
-
-enum { PATH_MOST = 4096 };
 
 struct reader {
     void (*report)(const char *line);
@@ -182,9 +181,8 @@ static bool is_counted(struct reader *reader, char **cells, const char *key, siz
 /* Records why an arm could not be measured, or failed in some rounds. */
 static int add_missing_reason(struct reader *reader, uint32_t run, char **cells, struct err *why)
 {
-    char text[160];
-    (void)snprintf(text, sizeof(text), "%.40s: %.20s: %.90s", cells[CELL_KEY + FLEET_BENCH],
-                   cells[CELL_STATUS], cells[CELL_REASON]);
+    const char *text = str_fmt("%.40s: %.20s: %.90s", cells[CELL_KEY + FLEET_BENCH],
+                               cells[CELL_STATUS], cells[CELL_REASON]);
     return fleet_add_missing_reason(reader->fleet, run, key_of(cells),
                                     status_find(cells[CELL_STATUS]) != STATUS_SKIPPED, text, why);
 }
@@ -269,8 +267,7 @@ static int take_result(struct reader *reader,
     }
     if (rc == -ENOMEM)
         return err_set(reader->err, rc, "%s", why.msg);
-    char line[PATH_MOST + sizeof(why.msg) + 4];
-    (void)snprintf(line, sizeof(line), "'%s': %s", path, why.msg);
+    const char *line = str_fmt("'%s': %s", path, why.msg);
     reader->report(line);
     reader->found->damaged++;
     return 0;
@@ -280,13 +277,12 @@ static int take_result(struct reader *reader,
 static int add_measured(struct fleet *fleet, uint32_t run, const char *profile, const json_t *one,
                         struct err *why)
 {
-    char params[FLEET_KEY_MAX / 2], key[FLEET_KEY_MAX];
+    char key[FLEET_KEY_MAX];
     const char *unit = text_in(one, "unit"), *better = text_in(one, "better");
     const json_t *value = json_object_get(one, "value");
     if (!json_is_true(json_object_get(one, "gates")) || !json_is_number(value))
         return 0;
-    (void)snprintf(params, sizeof(params), "profile=%.20s;slots=1;%.400s", profile,
-                   text_in(one, "key"));
+    const char *params = str_fmt("profile=%.20s;slots=1;%.400s", profile, text_in(one, "key"));
     const char *columns[FLEET_COLUMNS] = {[FLEET_SCENARIO] = FLEET_VALIDATE,
                                           [FLEET_PLACEMENT] = "",
                                           [FLEET_WORKERS] = "",
@@ -317,7 +313,7 @@ static json_int_t count_in(const json_t *json, const char *outcome)
 
 static int add_validation(const json_t *json, struct fleet *fleet, struct err *why)
 {
-    char refused[96] = "";
+    const char *refused = "";
     const char *name = text_in(json, "host"), *utc = text_in(json, "utc");
     const char *verdict = text_in(json, "verdict"), *text = text_in(json, "text");
     const json_t *machine = json_object_get(json, "machine"), *one;
@@ -332,8 +328,8 @@ static int add_validation(const json_t *json, struct fleet *fleet, struct err *w
     bool skipped = finding_outcome_find(verdict) == OUTCOME_SKIP;
     bool judged = *verdict && (!skipped || count_in(json, "PASS") + count_in(json, "WARN") > 0);
     if (!rc && judged && strcmp(verdict, "PASS") != 0) {
-        (void)snprintf(refused, sizeof(refused), "%.90s", *text ? text : "did not pass");
-        rc = fleet_add_missing_reason(fleet, run, all_arms, false, text_one_line(refused), why);
+        refused = text_one_line(str_fmt("%.90s", *text ? text : "did not pass"));
+        rc = fleet_add_missing_reason(fleet, run, all_arms, false, refused, why);
     }
     if (!rc && judged)
         fleet_add_verdict(fleet, run, refused, skipped);

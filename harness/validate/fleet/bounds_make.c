@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/lib/stats/student.h"
@@ -81,7 +82,6 @@ static int add_bound(const struct maker *maker, uint32_t at, struct bounds *boun
 {
     const struct fleet *fleet = maker->fleet;
     const struct fleet_metric *metric = &fleet->metrics[at];
-    char key[FLEET_KEY_MAX];
     size_t n = 0;
     for (size_t i = fleet->first[at]; i < fleet->first[at + 1]; i++)
         if (!maker->skip[fleet->cells[i].machine] && fleet->cells[i].value > 0)
@@ -94,7 +94,7 @@ static int add_bound(const struct maker *maker, uint32_t at, struct bounds *boun
     n = stats_sort(maker->logs, n);
     double spread = make_spread(spread_of_distances(maker->logs, n), (unsigned)n);
     double away = distance_to_bound(maker, n, spread);
-    (void)snprintf(key, sizeof(key), "%s", intern_text(&fleet->raw_keys, metric->raw_key));
+    char *key = str_fmt("%s", intern_text(&fleet->raw_keys, metric->raw_key));
     struct bound bound = {.key = key,
                           .higher = metric->higher,
                           .required = is_required(n, maker->nkept),
@@ -173,7 +173,7 @@ static int leave_out_odd(struct maker *maker, struct bounds *bounds, struct err 
  */
 static int find_kind(const struct fleet *fleet, uint32_t *kind, struct err *err)
 {
-    char all[160] = "";
+    const char *all = "";
     size_t most = 0;
     bool tie = false;
     for (uint32_t i = 0; i < fleet->kinds.n; i++) {
@@ -182,7 +182,7 @@ static int find_kind(const struct fleet *fleet, uint32_t *kind, struct err *err)
         *kind = n > most ? i : *kind;
         most = n > most ? n : most;
         if (n)
-            text_append(all, sizeof(all), ", ", "%zu of '%.60s'", n, intern_text(&fleet->kinds, i));
+            str_add(&all, ", ", "%zu of '%.60s'", n, intern_text(&fleet->kinds, i));
     }
     if (most < fleet->names.n && (tie || most < BOUNDS_OF_KIND))
         return err_set(err, -ENODATA,

@@ -3,20 +3,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/rows/row.h"
 #include "harness/validate/fleet/judge.h"
 
-enum { PART_MAX = 64, FIGURE_MAX = 160 };
+enum { PART_MAX = 64 };
 
 /* Parts of keys that name one of several equal units. */
 static const char *const unit_names[] = {"gpu=", "rank=", "src=", "dst=", "from=", "to=", "node="};
 
 static bool has_part(const char *key, const char *part)
 {
-    char params[FLEET_KEY_MAX];
-    return text_has_words(fleet_key_column(key, FLEET_PARAMS, params, sizeof(params)), ';', part);
+    return text_has_words(fleet_key_column(key, FLEET_PARAMS), ';', part);
 }
 
 /* True if the machine has no figure with that part. */
@@ -45,33 +45,33 @@ static void find_part(const struct fleet_judgement *judgement, const struct flee
     part[0] = '\0';
 }
 
-static void put_lacking(const struct fleet_judgement *judgement,
-                        const struct fleet_offence *offence, const char *figure, char *buf,
-                        size_t size)
+static const char *put_lacking(const struct fleet_judgement *judgement,
+                               const struct fleet_offence *offence, const char *figure)
 {
     char part[PART_MAX];
     const char *key = judgement->bounds->all[offence->bound].key;
     const char *reason = fleet_missing_reason_of(judgement->fleet, offence->machine, key);
     find_part(judgement, offence, part);
-    (void)snprintf(buf, size, "lacks %s%s%s%s", *part ? part : figure, *reason ? " (" : "", reason,
+    return str_fmt("lacks %s%s%s%s", *part ? part : figure, *reason ? " (" : "", reason,
                    *reason ? ")" : "");
 }
 
 /* "55.1 GB/s; 101 is usual, 90 to 110 passes", and the first run's value if there are many runs. */
-static void put_evidence(const struct fleet *fleet, const struct bound *bound,
-                         const struct fleet_cell *cell, char *buf, size_t size)
+static const char *put_evidence(const struct fleet *fleet, const struct bound *bound,
+                                const struct fleet_cell *cell)
 {
-    char low[32] = "", high[32] = "", first[64] = "";
+    char first[64] = "";
+    const char *high = "", *low = "";
     if (!isnan(bound->lower))
-        (void)snprintf(low, sizeof(low), "%s to ", UNITS_PLAIN(4, bound->lower));
+        low = str_fmt("%s to ", units_plain(bound->lower, 4));
     if (!isnan(bound->upper))
-        (void)snprintf(high, sizeof(high), "%s", UNITS_PLAIN(4, bound->upper));
+        high = units_plain(bound->upper, 4);
     if (cell->nvalues > FLEET_NEWEST)
         (void)snprintf(first, sizeof(first), "; %s in the first of %u runs",
-                       UNITS_PLAIN(4, (double)fleet->values[cell->first].value), cell->nvalues);
-    (void)snprintf(buf, size, "%s %s; %s is usual, %s%s passes%s", UNITS_PLAIN(4, cell->value),
-                   bound->unit, UNITS_PLAIN(4, bound->reference), *low ? low : "up to ",
-                   *high ? high : "any", first);
+                       units_plain((double)fleet->values[cell->first].value, 4), cell->nvalues);
+    return str_fmt("%s %s; %s is usual, %s%s passes%s", units_plain(cell->value, 4), bound->unit,
+                   units_plain(bound->reference, 4), *low ? low : "up to ", *high ? high : "any",
+                   first);
 }
 
 static void fill_figure(const struct fleet_judgement *judgement,
@@ -79,12 +79,12 @@ static void fill_figure(const struct fleet_judgement *judgement,
 {
     const struct bound *bound = &judgement->bounds->all[offence->bound];
     const struct fleet_cell *cell = fleet_judged_cell(judgement, offence->bound, offence->machine);
-    (void)fleet_key_column(bound->key, FLEET_METRIC, finding->metric, sizeof(finding->metric));
+    text_set(finding->metric, "%s", fleet_key_column(bound->key, FLEET_METRIC));
     (void)snprintf(finding->unit, sizeof(finding->unit), "%s", bound->unit);
     finding->value = cell->value;
     finding->low = bound->lower;
     finding->high = bound->upper;
-    put_evidence(judgement->fleet, bound, cell, finding->evidence, sizeof(finding->evidence));
+    text_set(finding->evidence, "%s", put_evidence(judgement->fleet, bound, cell));
     if (cell->noisy) {
         text_append(finding->sentence, sizeof(finding->sentence), "", " (disturbed)");
         (void)snprintf(finding->cause, sizeof(finding->cause), "setup");
@@ -99,12 +99,11 @@ static void fill_number(struct finding *finding, const char *metric, const char 
 }
 
 /* "-41%", "+12%", "1.9x". */
-static void put_ratio(double ratio, char *buf, size_t size)
+static const char *put_ratio(double ratio)
 {
     if (ratio >= 2)
-        (void)snprintf(buf, size, "%sx", UNITS_PLAIN(3, ratio));
-    else
-        (void)snprintf(buf, size, "%+.*f%%", fabs(ratio - 1) < 0.0995 ? 1 : 0, 100 * (ratio - 1));
+        return str_fmt("%sx", units_plain(ratio, 3));
+    return str_fmt("%+.*f%%", fabs(ratio - 1) < 0.0995 ? 1 : 0, 100 * (ratio - 1));
 }
 
 static struct finding begin(const struct fleet_judgement *judgement, uint32_t machine,
@@ -127,29 +126,28 @@ const char *fleet_finding(const struct fleet_judgement *judgement,
     static const char *const ids[] = {"fleet_kind", "fleet_verdict", "fleet_lacks", "fleet_figure",
                                       "fleet_overall"};
     const struct fleet_machine *machine = &judgement->fleet->machines[offence->machine];
-    char figure[FIGURE_MAX], much[32] = "";
+    const char *figure = "";
     *finding = begin(judgement, offence->machine, offence->outcome, ids[offence->kind]);
     char *what = finding->sentence;
     const size_t size = sizeof(finding->sentence) / 2;
-    put_ratio(offence->ratio, much, sizeof(much));
+    const char *much = put_ratio(offence->ratio);
     if (offence->kind == OFFENCE_LACKS || offence->kind == OFFENCE_FIGURE)
-        (void)fleet_key_format(judgement->bounds->all[offence->bound].key, figure, sizeof(figure));
+        figure = fleet_key_format(judgement->bounds->all[offence->bound].key);
     switch (offence->kind) {
     case OFFENCE_KIND:
         (void)snprintf(what, size, "another kind: %s",
                        intern_text(&judgement->fleet->kinds, machine->kind));
         (void)snprintf(finding->cause, sizeof(finding->cause), "hardware");
-        much[0] = '\0';
+        much = "";
         break;
     case OFFENCE_VERDICT:
         (void)snprintf(what, size, "its own rules: %s", machine->verdict);
-        much[0] = '\0';
+        much = "";
         break;
     case OFFENCE_LACKS:
-        put_lacking(judgement, offence, figure, what, size);
+        (void)snprintf(what, size, "%s", put_lacking(judgement, offence, figure));
         fill_number(finding, "missing", "figures", (double)offence->count);
-        (void)snprintf(much, sizeof(much), "%zu figure%s", offence->count,
-                       offence->count == 1 ? "" : "s");
+        much = str_fmt("%zu figure%s", offence->count, offence->count == 1 ? "" : "s");
         break;
     case OFFENCE_FIGURE:
         (void)snprintf(what, size, "%s", figure);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/verdict/runs/pairing.h"
@@ -32,49 +33,48 @@ size_t fleet_key_join(const char *const columns[FLEET_COLUMNS], char key[static 
     return used - 1;
 }
 
-char *fleet_key_column(const char *key, enum fleet_column column, char *buf, size_t size)
+const char *fleet_key_column(const char *key, enum fleet_column column)
 {
     static const char separator[] = {SEPARATOR, '\0'};
     for (int i = 0; i < (int)column && *key; i++) {
         key += strcspn(key, separator);
         key += *key != '\0';
     }
-    (void)snprintf(buf, size, "%.*s", (int)strcspn(key, separator), key);
-    return buf;
+    return str_fmt("%.*s", (int)strcspn(key, separator), key);
 }
 
 size_t fleet_key_plain(const struct bench *const *benches, const char *key,
                        char plain[static FLEET_KEY_MAX])
 {
-    char part[FLEET_COLUMNS][FLEET_KEY_MAX], params[FLEET_KEY_MAX];
+    char params[FLEET_KEY_MAX];
     const char *columns[FLEET_COLUMNS];
     for (int i = 0; i < FLEET_COLUMNS; i++)
-        columns[i] = fleet_key_column(key, (enum fleet_column)i, part[i], sizeof(part[i]));
-    const struct bench *bench = benches ? bench_find(benches, part[FLEET_BENCH]) : NULL;
+        columns[i] = fleet_key_column(key, (enum fleet_column)i);
+    const struct bench *bench = benches ? bench_find(benches, columns[FLEET_BENCH]) : NULL;
     if (!bench) {
         (void)snprintf(plain, FLEET_KEY_MAX, "%s", key);
         return strlen(plain);
     }
     columns[FLEET_PARAMS] =
-        params_without_defaults(bench->opts, part[FLEET_PARAMS], params, sizeof(params));
+        params_without_defaults(bench->opts, columns[FLEET_PARAMS], params, sizeof(params));
     return fleet_key_join(columns, plain);
 }
 
-char *fleet_key_format(const char *key, char *buf, size_t size)
+const char *fleet_key_format(const char *key)
 {
-    char part[FLEET_COLUMNS][FLEET_KEY_MAX];
+    const char *part[FLEET_COLUMNS];
     for (int i = 0; i < FLEET_COLUMNS; i++)
-        (void)fleet_key_column(key, (enum fleet_column)i, part[i], sizeof(part[i]));
+        part[i] = fleet_key_column(key, (enum fleet_column)i);
     const char *planned_workers = strstr(part[FLEET_PARAMS], "slots=");
     const char *at = planned_workers ? strchr(planned_workers, ';') : NULL; /* in a scan */
-    (void)snprintf(buf, size, "%s of %s", part[FLEET_METRIC], part[FLEET_BENCH]);
+    const char *text = str_fmt("%s of %s", part[FLEET_METRIC], part[FLEET_BENCH]);
     if (!at || !at[1])
-        text_append(buf, size, ", ", "%s, %s workers", part[FLEET_PLACEMENT], part[FLEET_WORKERS]);
+        str_add(&text, ", ", "%s, %s workers", part[FLEET_PLACEMENT], part[FLEET_WORKERS]);
     for (; at && *at; at += strcspn(at, ";")) {
         at++;
-        text_append(buf, size, ", ", "%.*s", (int)strcspn(at, ";"), at);
+        str_add(&text, ", ", "%.*s", (int)strcspn(at, ";"), at);
     }
-    return buf;
+    return text;
 }
 
 static int add_machine(struct fleet *fleet, const char *name, uint32_t *machine, struct err *err)
@@ -99,8 +99,7 @@ static int find_machine(struct fleet *fleet, const struct fleet_origin *origin, 
     int rc = add_machine(fleet, origin->name, machine, err);
     const char *known = rc ? "" : fleet->machines[*machine].identity;
     if (!rc && known[0] && origin->identity[0] && strcmp(known, origin->identity) != 0) {
-        char name[FLEET_KEY_MAX];
-        (void)snprintf(name, sizeof(name), "%s (%s)", origin->name, origin->identity);
+        const char *name = str_fmt("%s (%s)", origin->name, origin->identity);
         rc = add_machine(fleet, name, machine, err);
     }
     return rc;
@@ -164,12 +163,10 @@ int fleet_add_missing_reason(struct fleet *fleet, uint32_t run,
 
 const char *fleet_missing_reason_of(const struct fleet *fleet, uint32_t machine, const char *key)
 {
-    char scenario[FLEET_KEY_MAX], placement[FLEET_KEY_MAX], bench[FLEET_KEY_MAX];
     char arm[FLEET_KEY_MAX];
-    size_t length =
-        join_arm(machine, fleet_key_column(key, FLEET_SCENARIO, scenario, sizeof(scenario)),
-                 fleet_key_column(key, FLEET_PLACEMENT, placement, sizeof(placement)),
-                 fleet_key_column(key, FLEET_BENCH, bench, sizeof(bench)), arm, sizeof(arm));
+    size_t length = join_arm(machine, fleet_key_column(key, FLEET_SCENARIO),
+                             fleet_key_column(key, FLEET_PLACEMENT),
+                             fleet_key_column(key, FLEET_BENCH), arm, sizeof(arm));
     uint32_t at = intern_find(&fleet->arms, arm, length);
     if (at == INTERN_NONE) /* the reason of all arms */
         at = intern_find(&fleet->arms, arm, join_arm(machine, "", "", "", arm, sizeof(arm)));

@@ -40,8 +40,8 @@ enum { FLEET_KEY_MAX = 1024, FLEET_UNIT_MAX = 32 };
  */
 size_t fleet_key_join(const char *const columns[FLEET_COLUMNS], char key[static FLEET_KEY_MAX]);
 
-/* Copies a column of a key. Returns buf. */
-char *fleet_key_column(const char *key, enum fleet_column column, char *buf, size_t size);
+/* Copies a column of a key. */
+const char *fleet_key_column(const char *key, enum fleet_column column);
 
 /*
  * The key without parameters that have their default in this version, so that results and bounds of
@@ -51,8 +51,8 @@ char *fleet_key_column(const char *key, enum fleet_column column, char *buf, siz
 size_t fleet_key_plain(const struct bench *const *benches, const char *key,
                        char plain[static FLEET_KEY_MAX]);
 
-/* For messages: "copy_bandwidth of gpu_copy, gpu=3, dir=h2d". Returns buf. */
-char *fleet_key_format(const char *key, char *buf, size_t size);
+/* For messages: "copy_bandwidth of gpu_copy, gpu=3, dir=h2d". */
+const char *fleet_key_format(const char *key);
 
 struct fleet_figure {
     const char *unit; /* borrowed */

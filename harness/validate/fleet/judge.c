@@ -59,15 +59,12 @@ static int find_metrics(struct judge *judge)
         if (metric == INTERN_NONE)
             continue;
         judge->out->nbounds++;
-        char figure[160];
         if (strcmp(fleet->metrics[metric].unit, bound->unit) != 0)
             return err_set(judge->err, -EINVAL, "%s: bounds in '%.31s', results in '%.31s'",
-                           fleet_key_format(bound->key, figure, sizeof(figure)), bound->unit,
-                           fleet->metrics[metric].unit);
+                           fleet_key_format(bound->key), bound->unit, fleet->metrics[metric].unit);
         if (fleet->metrics[metric].higher != bound->higher)
             return err_set(judge->err, -EINVAL, "%s: better is '%s' in the results",
-                           fleet_key_format(bound->key, figure, sizeof(figure)),
-                           bound->higher ? "lower" : "higher");
+                           fleet_key_format(bound->key), bound->higher ? "lower" : "higher");
     }
     return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/stats/stats.h"
@@ -36,9 +37,9 @@ static struct series series_of(const struct facts *facts, const char *metric, co
 {
     const struct facts_probe *probe = &facts->probes[PROBE_BURN];
     struct series series = {.end_s = 0};
-    char unit[32] = "";
+    const char *unit = "";
     if (gpu >= 0)
-        (void)snprintf(unit, sizeof(unit), "gpu=%d", gpu);
+        unit = str_fmt("gpu=%d", gpu);
     for (size_t i = 0; i < probe->n && series.n < SERIES_MAX; i++) {
         const struct facts_value *value = &probe->values[i];
         const char *time = strstr(value->key, "time=");
@@ -88,17 +89,15 @@ static void judge_burn(struct checks *checks)
 {
     const struct facts *facts = checks->facts;
     struct series cpus = series_of(facts, "burn_cpu_rate", "", -1);
-    char passed[160];
+    const char *passed;
     unsigned gpus = 0;
     for (unsigned i = 0; i < facts->topo->ngpus; i++)
         gpus += series_of(facts, "burn_products", "", facts->topo->gpus[i].cuda_ordinal).n > 0;
     if (gpus)
-        (void)snprintf(passed, sizeof(passed),
-                       "%u GPU%s, their links and memory, and the CPUs: all right over %.0f s",
-                       gpus, gpus == 1 ? "" : "s", cpus.end_s);
+        passed = str_fmt("%u GPU%s, their links and memory, and the CPUs: all right over %.0f s",
+                         gpus, gpus == 1 ? "" : "s", cpus.end_s);
     else
-        (void)snprintf(passed, sizeof(passed),
-                       "no GPU: CPUs and memory alone, all right over %.0f s", cpus.end_s);
+        passed = str_fmt("no GPU: CPUs and memory alone, all right over %.0f s", cpus.end_s);
     judge_correct(checks, passed);
 }
 
@@ -135,7 +134,7 @@ static bool report_sag(struct checks *checks, const struct rate *rate, int gpu, 
     if (outcome == OUTCOME_PASS)
         return false;
     check_report(checks, outcome, &check, "%s: %s %s, %.0f%% of %s %s", rate->name,
-                 UNITS_PLAIN(4, value), rate->in, 100 * share, whose, UNITS_PLAIN(4, than));
+                 units_plain(value, 4), rate->in, 100 * share, whose, units_plain(than, 4));
     return true;
 }
 
@@ -278,8 +277,7 @@ static bool judge_gpus(struct checks *checks, const struct facts *later)
     bool any = false;
     for (unsigned i = 0; i < topo->ngpus; i++) {
         const struct gpu_health *before = topo->gpus[i].health, *after = NULL;
-        char unit[64], key[32];
-        (void)topo_gpu_name(&topo->gpus[i], unit, sizeof(unit));
+        const char *unit = topo_gpu_name(&topo->gpus[i]);
         for (unsigned j = 0; j < later->topo->ngpus; j++)
             if (strcmp(later->topo->gpus[j].pci_bdf, topo->gpus[i].pci_bdf) == 0)
                 after = later->topo->gpus[j].health;
@@ -290,7 +288,7 @@ static bool judge_gpus(struct checks *checks, const struct facts *later)
             any |= report_gain(checks, unit, "corrected ECC errors", (double)before->ecc_corrected,
                                (double)after->ecc_corrected, OUTCOME_WARN);
         }
-        (void)snprintf(key, sizeof(key), "gpu=%d", topo->gpus[i].cuda_ordinal);
+        const char *key = str_fmt("gpu=%d", topo->gpus[i].cuda_ordinal);
         const struct facts_probe *probe = &checks->facts->probes[PROBE_BURN];
         for (size_t v = 0; v < probe->n; v++)
             if (strcmp(probe->values[v].metric, "burn_replays") == 0 &&
@@ -358,11 +356,10 @@ bool burn_format(const struct facts *facts, char *buf, size_t size)
                         100 * share);
         any = any || !isnan(share);
     }
-    char rest[400];
-    (void)snprintf(rest, sizeof(rest), "%.390s", buf);
+    const char *rest = str_fmt("%.390s", buf);
     (void)snprintf(buf, size, "burn-in of %.0f s: %s%s; CPUs %s G/s, memory %s GB/s", cpus.end_s,
-                   rest[0] ? "GPUs " : "no GPU", rest, UNITS_PLAIN(4, mean_of(&cpus, 0, cpus.n)),
-                   UNITS_PLAIN(4, mean_of(&memory, 0, memory.n)));
+                   rest[0] ? "GPUs " : "no GPU", rest, units_plain(mean_of(&cpus, 0, cpus.n), 4),
+                   units_plain(mean_of(&memory, 0, memory.n), 4));
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/lib/base/similar.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/validate/rules/check.h"
@@ -74,17 +75,17 @@ static const struct expectable *find(const char *name, size_t length)
 
 static int refuse_name(const char *part, struct err *err)
 {
-    char known[160] = "", hint[SIMILAR_HINT_MAX];
+    const char *known = "";
     size_t length = strcspn(part, "=");
     struct similar near = similar_to(part, length);
     if (find(part, length))
         return err_set(err, -EINVAL, "--expect: '%.60s' has no count, as in %.60s=8", part, part);
     for (size_t i = 0; i < EXPECTABLE; i++) {
-        text_append(known, sizeof(known), ", ", "%s", expectable[i].name);
+        str_add(&known, ", ", "%s", expectable[i].name);
         similar_offer(&near, expectable[i].name);
     }
     return err_set(err, -EINVAL, "--expect: '%.60s' is not NAME=COUNT%s NAME is one of %s", part,
-                   similar_hint(&near, "", hint, sizeof(hint)), known);
+                   similar_hint(&near, ""), known);
 }
 
 static int parse_count(const struct expectable *of, const char *part, const char *text,
@@ -136,12 +137,13 @@ static const struct rule_expected *expect_of_gpus(const struct rules_request *re
 }
 
 /* Describes the GPUs on the bus. */
-static void format_bus(const struct facts *facts, char *buf, size_t size)
+static const char *format_bus(const struct facts *facts)
 {
     double on_bus = count_devices(facts, FACTS_GPU);
     const char *others = facts->other_gpus;
     if (!isnan(on_bus))
-        (void)snprintf(buf, size, "%.0f on the PCI bus%s%s", on_bus, *others ? "; " : "", others);
+        return str_fmt("%.0f on the PCI bus%s%s", on_bus, *others ? "; " : "", others);
+    return "";
 }
 
 /* Judges whether there is as much as expected. */
@@ -150,10 +152,10 @@ static bool judge_one(struct checks *checks, const struct expectable *of, double
     const struct facts *facts = checks->facts;
     const struct unit machine = {.facts = facts, .at = facts};
     double here = unit_number(&of->count, &machine), in = of->is_size ? 0x1p30 : 1;
-    char evidence[160] = "";
+    const char *evidence = "";
     bool is_gpu = of == expectable; /* the first entry */
     if (is_gpu)
-        format_bus(facts, evidence, sizeof(evidence));
+        evidence = format_bus(facts);
     const struct check check = {.unit = of->shown,
                                 .cause = is_gpu && facts->container ? "container" : NULL,
                                 .evidence = evidence,
@@ -173,8 +175,8 @@ static bool judge_one(struct checks *checks, const struct expectable *of, double
                      of->unknown);
     else if (here / in < check.low)
         check_report(checks, OUTCOME_FAIL, &check, "%s%s of the %s that are expected",
-                     UNITS_PLAIN(4, check.value), of->is_size ? " GiB" : "",
-                     UNITS_PLAIN(4, expected / in));
+                     units_plain(check.value, 4), of->is_size ? " GiB" : "",
+                     units_plain(expected / in, 4));
     else if (here / in > check.high)
         check_report(checks, OUTCOME_WARN, &check, "%.0f, and %.0f are expected", here, expected);
     else if (is_gpu && here < 1 && facts->other_gpus[0])
@@ -188,17 +190,16 @@ static bool judge_one(struct checks *checks, const struct expectable *of, double
 static void judge_expected(struct checks *checks)
 {
     const struct rules_request *request = checks->request;
-    char sentence[200] = "", bytes[32];
+    const char *sentence = "", *bytes;
     bool all = true;
     for (size_t i = 0; i < request->nexpected; i++) {
         const struct expectable *of = request->expected[i].of;
         double count = request->expected[i].count;
         all = judge_one(checks, of, count) && all;
-        (void)snprintf(bytes, sizeof(bytes), "%.0f", count);
+        bytes = str_fmt("%.0f", count);
         if (of->is_size)
-            (void)units_format_bytes((uint64_t)count, bytes, sizeof(bytes));
-        text_append(sentence, sizeof(sentence), ", ", "%s %s", bytes,
-                    of->is_size ? "of memory" : of->shown);
+            bytes = units_bytes((uint64_t)count);
+        str_add(&sentence, ", ", "%s %s", bytes, of->is_size ? "of memory" : of->shown);
     }
     if (!request->nexpected)
         check_report(checks, OUTCOME_SKIP, NULL, "needs --expect, such as gpus=8");

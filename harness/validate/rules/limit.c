@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/machine/topo/topo_gpu.h"
@@ -137,47 +138,45 @@ static double peer_mode(const struct number *number, const struct unit *unit)
     return common;
 }
 
-static void name_unit(const struct unit *unit, char *buf, size_t size)
+static const char *name_unit(const struct unit *unit)
 {
     const struct facts *facts = unit->facts;
     static const char *const kinds[] = {"GPU ", "NVSwitch ", "NIC ", "NVMe ", ""};
     static const char *const of_events[] = {"GPU ", "NVSwitch ", "", "", "", ""};
-    char name[96];
-    buf[0] = '\0';
+    const char *text = "";
     switch (unit->of) {
     case OF_MACHINE:
         break;
     case OF_GPU:
-        (void)topo_gpu_name(&facts->topo->gpus[unit->i], buf, size);
+        text = topo_gpu_name(&facts->topo->gpus[unit->i]);
         break;
     case OF_DEVICE:
-        (void)snprintf(buf, size, "%s%s", kinds[facts->devices[unit->i].kind],
-                       facts_device_name(&facts->devices[unit->i], name, sizeof(name)));
+        text = str_fmt("%s%s", kinds[facts->devices[unit->i].kind],
+                       facts_device_name(&facts->devices[unit->i]));
         break;
     case OF_SOCKET:
     case OF_DIMM:
     case OF_EDAC:
     case OF_PORT:
-        (void)snprintf(buf, size, "%s", (const char *)unit->at + arrays[unit->of].name);
+        text = str_fmt("%s", (const char *)unit->at + arrays[unit->of].name);
         break;
     case OF_NODE:
-        (void)snprintf(buf, size, "node %u", facts->topo->nodes[unit->i].os_node);
+        text = str_fmt("node %u", facts->topo->nodes[unit->i].os_node);
         break;
     case OF_EVENT:
-        (void)snprintf(buf, size, "%s%s", of_events[facts->events[unit->i].kind],
-                       facts->events[unit->i].unit);
+        text = str_fmt("%s%s", of_events[facts->events[unit->i].kind], facts->events[unit->i].unit);
         break;
     }
+    return text;
 }
 
 /* "3 times, 12 to 3401 s after boot: LINE" */
-static void format_event(const struct facts_event *event, char *buf, size_t size)
+static const char *format_event(const struct facts_event *event)
 {
     if (event->count == 1)
-        (void)snprintf(buf, size, "%.0f s after boot: %s", event->first_s, event->line);
-    else
-        (void)snprintf(buf, size, "%u times, %.0f to %.0f s after boot: %s", event->count,
-                       event->first_s, event->last_s, event->line);
+        return str_fmt("%.0f s after boot: %s", event->first_s, event->line);
+    return str_fmt("%u times, %.0f to %.0f s after boot: %s", event->count, event->first_s,
+                   event->last_s, event->line);
 }
 
 /* The test of a unit against a limit. */
@@ -257,28 +256,25 @@ static double number_of(const struct limit_test *test, char placeholder)
     }
 }
 
-static const char *text_of(const struct limit_test *test, char placeholder, char buf[static 96])
+static const char *text_of(const struct limit_test *test, char placeholder)
 {
     if (placeholder != 't')
         return placeholder == 's' && test->known == 1 ? "" : placeholder == 's' ? "s" : "?";
-    return test->limit->text ? test->limit->text(test->unit, buf)
+    return test->limit->text ? test->limit->text(test->unit)
                              : (const char *)test->unit->facts + test->limit->setting;
 }
 
-static void fill_in(const struct limit_test *test, const char *sentence, char *buf, size_t size)
+static const char *fill_in(const struct limit_test *test, const char *sentence)
 {
-    buf[0] = '\0';
+    const char *text = "";
     for (const char *placeholder; (placeholder = strchr(sentence, '{'));
          sentence = placeholder + strlen("{v}")) {
         double number = number_of(test, placeholder[1]);
-        char text[96] = "";
-        text_append(buf, size, "", "%.*s", (int)(placeholder - sentence), sentence);
-        if (isnan(number))
-            text_append(buf, size, "", "%s", text_of(test, placeholder[1], text));
-        else
-            text_append(buf, size, "", "%s", UNITS_PLAIN(4, number));
+        str_add(&text, "", "%.*s%s", (int)(placeholder - sentence), sentence,
+                isnan(number) ? text_of(test, placeholder[1]) : units_plain(number, 4));
     }
-    text_append(buf, size, "", "%s", sentence);
+    str_add(&text, "", "%s", sentence);
+    return text;
 }
 
 /* The number and bounds of a finding. */
@@ -316,13 +312,11 @@ static void record_number(struct checks *checks, const struct limit_test *test)
 {
     const enum limit_op op = test->limit->op;
     const char *part = test->limit->part;
-    char unit[160], metric[64];
     struct check check = check_of(test);
     if (op == HAS || op == EQUALS || op == ANY || !check.metric) /* codes, not amounts */
         return;
-    name_unit(test->unit, unit, sizeof(unit));
-    (void)snprintf(metric, sizeof(metric), "%s%s%s", check.metric, part ? " " : "",
-                   part ? part : "");
+    const char *unit = name_unit(test->unit);
+    const char *metric = str_fmt("%s%s%s", check.metric, part ? " " : "", part ? part : "");
     check.unit = unit;
     check.metric = metric;
     check_number(checks, outcome_of(test), &check);
@@ -333,19 +327,17 @@ static void report_beyond(struct checks *checks, const struct limit_test *test)
     const struct limit *limit = test->limit;
     const struct facts *facts = checks->facts;
     struct check check = check_of(test);
-    char name[160], evidence[200] = "", sentence[SENTENCE_MAX];
-    name_unit(test->unit, name, sizeof(name));
+    const char *name = name_unit(test->unit), *evidence = "";
     if (limit->part)
-        text_append(name, sizeof(name), " ", "%s", limit->part);
+        str_add(&name, " ", "%s", limit->part);
     if (limit->of == OF_EVENT)
-        format_event(test->unit->at, evidence, sizeof(evidence));
-    fill_in(test, limit->sentence, sentence, sizeof(sentence));
+        evidence = format_event(test->unit->at);
     bool contained = limit->in_container && facts->container;
     check.unit = name;
     check.evidence = evidence;
     check.cause = contained ? "container" : limit->cause;
     check.command = contained ? limit->in_container : limit->command;
-    check_report(checks, outcome_of(test), &check, "%s%s", sentence,
+    check_report(checks, outcome_of(test), &check, "%s%s", fill_in(test, limit->sentence),
                  limit->virtual_warns && machine_is_virtual(facts)
                      ? "; on a virtual machine, perhaps only its host can"
                      : "");
@@ -370,7 +362,7 @@ static void judge_units(struct checks *checks, const struct limit *first, const 
             if (beyond)
                 report_beyond(checks, &test);
             else if (!known) {
-                fill_in(&test, checks->rule->passed, tally->passed, sizeof(tally->passed));
+                text_set(tally->passed, "%s", fill_in(&test, checks->rule->passed));
                 if (limit->of == OF_MACHINE || limit->once)
                     tally->check = check_of(&test);
             }
@@ -414,7 +406,7 @@ void limits_judge(struct checks *checks)
                      rule->absent ? rule->absent : rule->unknown);
     else {
         if (!tally.passed[0])
-            fill_in(&none, rule->passed, tally.passed, sizeof(tally.passed));
+            text_set(tally.passed, "%s", fill_in(&none, rule->passed));
         check_report(checks, OUTCOME_PASS, &tally.check, "%s", tally.passed);
     }
 }

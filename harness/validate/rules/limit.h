@@ -112,7 +112,7 @@ struct limit {
     double per;                            /* numbers are divided by it for display; 0 = 1 */
     bool (*when)(const struct unit *unit); /* applies to these units only; NULL = all */
     struct number only;                    /* and only to those where this is above 0 */
-    const char *(*text)(const struct unit *unit, char buf[static 96]);
+    const char *(*text)(const struct unit *unit);
     size_t setting;              /* offset of a fact: the text; "" = unknown */
     const char *is, *is_not;     /* only for this setting, or for all others */
     struct number shown;         /* the finding's number, instead of the value */

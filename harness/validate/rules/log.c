@@ -1,8 +1,8 @@
 /* Rules of the kernel's log and counters: Xids, machine checks, errors of links. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/validate/rules/check.h"
 
 /*
@@ -44,13 +44,12 @@ static bool is_of_hardware(const struct unit *unit)
     return xid_meaning(((const struct facts_event *)unit->at)->number);
 }
 
-static const char *format_xid(const struct unit *unit, char buf[static 96])
+static const char *format_xid(const struct unit *unit)
 {
     const struct facts_event *event = unit->at;
     const char *meaning = xid_meaning(event->number);
-    (void)snprintf(buf, 96, "Xid %d in the kernel's log: %s", event->number,
+    return str_fmt("Xid %d in the kernel's log: %s", event->number,
                    meaning ? meaning : "usually an error of a program, not of the GPU");
-    return buf;
 }
 
 static bool is_not_fatal(const struct unit *unit)
@@ -58,10 +57,9 @@ static bool is_not_fatal(const struct unit *unit)
     return strstr(((const struct facts_event *)unit->at)->line, "Non-fatal");
 }
 
-static const char *sxid_number(const struct unit *unit, char buf[static 96])
+static const char *sxid_number(const struct unit *unit)
 {
-    (void)snprintf(buf, 96, "%d", ((const struct facts_event *)unit->at)->number);
-    return buf;
+    return str_fmt("%d", ((const struct facts_event *)unit->at)->number);
 }
 
 static double aer_uncorrected(const struct unit *unit)

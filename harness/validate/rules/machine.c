@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/machine/topo/topo_gpu.h"
@@ -110,11 +111,11 @@ static void judge_number(struct checks *checks, const struct machine_fact *fact,
     check_number(checks, is_wrong ? OUTCOME_FAIL : OUTCOME_PASS, &check);
     if (is_wrong)
         check_report(checks, OUTCOME_FAIL, &check, "%s: %s%s%s instead of %s%s%s%s", shown,
-                     UNITS_PLAIN(4, value), fact->unit[0] ? " " : "", fact->unit,
+                     units_plain(value, 4), fact->unit[0] ? " " : "", fact->unit,
                      is_odd    ? ""
                      : is_less ? "at least "
                                : "at most ",
-                     UNITS_PLAIN(4, bound), fact->unit[0] ? " " : "", fact->unit);
+                     units_plain(bound, 4), fact->unit[0] ? " " : "", fact->unit);
 }
 
 static void judge_text(struct checks *checks, const struct machine_fact *fact, const char *unit,
@@ -132,10 +133,10 @@ static void judge_read(struct checks *checks, const struct machine_fact *fact, u
     const struct topo *topo = checks->facts->topo;
     for (unsigned i = 0; i < (known->of == OF_GPU ? ngpus : 1); i++) {
         struct unit unit = {.facts = checks->facts, .of = known->of, .i = i};
-        char name[96] = "";
+        const char *name = "";
         unit.at = known->of == OF_GPU ? (const void *)topo->gpus[i].health : checks->facts;
         if (known->of == OF_GPU)
-            (void)topo_gpu_name(&topo->gpus[i], name, sizeof(name));
+            name = topo_gpu_name(&topo->gpus[i]);
         const char *text = known->text ? known->text(&unit) : "";
         double value = known->text || !unit.at ? (double)NAN : unit_number(&known->number, &unit);
         if (text[0])
@@ -165,14 +166,13 @@ static void judge_measured(struct checks *checks, const struct machine_fact *fac
 {
     const struct facts_probe *probe = &checks->facts->probes[fact->probe];
     const bool by_gpu = is_by_gpu(probe, fact->metric);
-    char shown[sizeof(fact->metric) + sizeof(fact->key)];
-    (void)snprintf(shown, sizeof(shown), "%s%s%s", fact->metric, fact->key[0] ? " " : "",
-                   fact->key);
+    const char *shown = str_fmt("%s%s%s", fact->metric, fact->key[0] ? " " : "", fact->key);
     for (unsigned i = 0; i < (by_gpu ? ngpus : 1); i++) {
-        char name[96] = "", gpu[32];
+        char gpu[32];
+        const char *name = "";
         const struct topo_gpu *of = by_gpu ? &checks->facts->topo->gpus[i] : NULL;
         if (of)
-            (void)topo_gpu_name(of, name, sizeof(name));
+            name = topo_gpu_name(of);
         (void)snprintf(gpu, sizeof(gpu), "gpu=%d", of ? of->cuda_ordinal : 0);
         double value = best(probe, fact, of ? gpu : NULL);
         if (isnan(value))
@@ -187,8 +187,7 @@ static void judge_measured(struct checks *checks, const struct machine_fact *fac
 static void skip_unnamed(struct checks *checks)
 {
     const char *suggested = checks->request->suggested;
-    char command[96];
-    (void)snprintf(command, sizeof(command), "contend validate --machine %s", suggested);
+    const char *command = str_fmt("contend validate --machine %s", suggested);
     check_report(checks, OUTCOME_SKIP, &(struct check){.command = suggested[0] ? command : NULL},
                  "needs --machine, such as %s", suggested[0] ? suggested : "8xh100-sxm");
 }

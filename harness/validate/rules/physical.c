@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/units.h"
 #include "harness/machine/topo/topo_gpu.h"
 #include "harness/validate/rules/check.h"
@@ -103,12 +104,11 @@ static double memory_gbps(const struct unit *unit)
     return memory_limit_gbps(unit->facts, &channels);
 }
 
-static const char *channels_of(const struct unit *unit, char buf[static 96])
+static const char *channels_of(const struct unit *unit)
 {
     unsigned channels;
     (void)memory_limit_gbps(unit->facts, &channels);
-    (void)snprintf(buf, 96, "%u memory channel%s", channels, channels == 1 ? "" : "s");
-    return buf;
+    return str_fmt("%u memory channel%s", channels, channels == 1 ? "" : "s");
 }
 
 /* True if the limit is known and all CPUs were available to reach it. */
@@ -131,7 +131,7 @@ static bool can_judge_memory(struct checks *checks)
     else if (bitset_count(&allowed) < facts->topo->ncpus)
         check_report(checks, OUTCOME_SKIP, &(struct check){.open = true},
                      "%s GB/s, by %u of %u CPUs: too few to saturate the memory",
-                     UNITS_PLAIN(4, value), bitset_count(&allowed), facts->topo->ncpus);
+                     units_plain(value, 4), bitset_count(&allowed), facts->topo->ncpus);
     else
         return true;
     return false;
@@ -153,12 +153,10 @@ static double link_gbps(const struct unit *unit)
                : lane_gbps(health->pcie_generation_link) * health->pcie_width_max;
 }
 
-static const char *link_of(const struct unit *unit, char buf[static 96])
+static const char *link_of(const struct unit *unit)
 {
     const struct gpu_health *health = unit->at;
-    (void)snprintf(buf, 96, "PCIe gen %d x%d", health->pcie_generation_link,
-                   health->pcie_width_max);
-    return buf;
+    return str_fmt("PCIe gen %d x%d", health->pcie_generation_link, health->pcie_width_max);
 }
 
 /* Two transfers per clock, for DDR and HBM, as NVML reports the clock. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/validate/rules/check.h"
 
@@ -183,10 +184,9 @@ static void pass(const struct findings *findings, const char *of, struct rules_v
 {
     unsigned passed = verdict->count[OUTCOME_PASS], warned = verdict->count[OUTCOME_WARN];
     const struct finding *why = no_gpu(findings);
-    char rest[96];
-    (void)snprintf(rest, sizeof(rest), "%u rule%s passed, %u warning%s, %u skipped", passed,
-                   passed == 1 ? "" : "s", warned, warned == 1 ? "" : "s",
-                   verdict->count[OUTCOME_SKIP]);
+    const char *rest =
+        str_fmt("%u rule%s passed, %u warning%s, %u skipped", passed, passed == 1 ? "" : "s",
+                warned, warned == 1 ? "" : "s", verdict->count[OUTCOME_SKIP]);
     if (passed + warned && !why) {
         (void)snprintf(verdict->text, sizeof(verdict->text), "PASS: %.160s: %s", of, rest);
         return;

@@ -15,7 +15,6 @@
 static bool are_of_one_model(struct checks *checks)
 {
     const struct topo *topo = checks->facts->topo;
-    char name[64];
     if (topo->ngpus < 2) {
         check_report(checks, OUTCOME_SKIP, NULL, topo->ngpus ? "one GPU" : "no GPU");
         return false;
@@ -23,8 +22,7 @@ static bool are_of_one_model(struct checks *checks)
     for (unsigned i = 1; i < topo->ngpus; i++) {
         if (strcmp(topo->gpus[i].name, topo->gpus[0].name) == 0)
             continue;
-        check_report(checks, OUTCOME_WARN,
-                     &(struct check){.unit = topo_gpu_name(&topo->gpus[i], name, sizeof(name))},
+        check_report(checks, OUTCOME_WARN, &(struct check){.unit = topo_gpu_name(&topo->gpus[i])},
                      "this is a %s, and the first GPU a %s: their figures are not compared",
                      topo->gpus[i].name, topo->gpus[0].name);
         return false;
@@ -151,7 +149,7 @@ static void report_peer(struct checks *checks, const struct alike *alike,
     if (!odd)
         return;
     check_report(checks, outcome, &check, "%s is %s %s, %.2f of its peers' %s%s", metric_of(alike),
-                 UNITS_PLAIN(4, value->value), alike->in, odd->ratio, UNITS_PLAIN(4, typical),
+                 units_plain(value->value, 4), alike->in, odd->ratio, units_plain(typical, 4),
                  shares ? ": on a virtual machine, perhaps of a shared core" : "");
 }
 
@@ -191,8 +189,8 @@ static size_t judge_alike_of(struct checks *checks, const struct alike *alike,
         check_number(checks, OUTCOME_WARN, &check);
         check_report(checks, OUTCOME_WARN, &check,
                      "%s is %s %s, of %s %d %s: with two, either may be the odd one",
-                     metric_of(alike), UNITS_PLAIN(4, low->value), alike->in, alike->shown,
-                     high->id, UNITS_PLAIN(4, high->value));
+                     metric_of(alike), units_plain(low->value, 4), alike->in, alike->shown,
+                     high->id, units_plain(high->value, 4));
     } else if (judgement.verdict == OUTLIER_SPLIT && !shares) {
         const struct check check = peer_check(alike, NULL, NAN, NAN);
         *wrong = true;

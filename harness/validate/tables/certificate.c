@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/validate/tables/validation.h"
@@ -28,8 +29,7 @@ static void add_gpus(const struct topo *topo, struct doc_table *table)
 {
     for (unsigned i = 0; i < topo->ngpus; i++) {
         const struct topo_gpu *gpu = &topo->gpus[i];
-        char name[32];
-        (void)snprintf(name, sizeof(name), "GPU %u", i);
+        const char *name = str_fmt("GPU %u", i);
         add_line(table, name, "%s, %s%s%s", gpu->name, gpu->pci_bdf,
                  gpu->vbios[0] ? ", VBIOS " : "", gpu->vbios);
     }
@@ -41,9 +41,9 @@ void certificate_add_machine(const struct validation *validation, struct doc *do
     const struct environment *env = &facts->env;
     const struct topo *topo = facts->topo;
     struct doc_table *table;
-    char memory[32] = "";
+    const char *memory = "";
     if (env->memory_bytes > 0)
-        (void)units_format_bytes((uint64_t)env->memory_bytes, memory, sizeof(memory));
+        memory = units_bytes((uint64_t)env->memory_bytes);
     doc_open(doc, "The machine");
     table = doc_table(doc);
     doc_column(table, DOC_LABEL, "%s", "");
@@ -78,21 +78,19 @@ static double scale_of(const struct finding *number)
     return strcmp(number->unit, "share") == 0 ? 100 : 1;
 }
 
-static const char *format_bound(const struct finding *number, char *buf, size_t size)
+static const char *format_bound(const struct finding *number)
 {
     const double low = scale_of(number) * number->low, high = scale_of(number) * number->high;
-    const char *least = UNITS_PLAIN(4, low), *most = UNITS_PLAIN(4, high);
+    const char *least = units_plain(low, 4), *most = units_plain(high, 4);
     if (isnan(low) && isnan(high))
-        (void)snprintf(buf, size, "none");
-    else if (low == high)
-        (void)snprintf(buf, size, "%s", least);
-    else if (isnan(high))
-        (void)snprintf(buf, size, "at least %s", least);
-    else if (isnan(low))
-        (void)snprintf(buf, size, "at most %s", most);
-    else
-        (void)snprintf(buf, size, "%s to %s", least, most);
-    return buf;
+        return "none";
+    if (low == high)
+        return str_fmt("%s", least);
+    if (isnan(high))
+        return str_fmt("at least %s", least);
+    if (isnan(low))
+        return str_fmt("at most %s", most);
+    return str_fmt("%s to %s", least, most);
 }
 
 static void add_range(double least, double most, const char *unit, struct doc_table *table)
@@ -100,14 +98,13 @@ static void add_range(double least, double most, const char *unit, struct doc_ta
     if (isinf(most))
         doc_cell(table, "no limit");
     else if (least < most)
-        doc_cell(table, "%s to %s %s", UNITS_PLAIN(4, least), UNITS_PLAIN(4, most), unit);
+        doc_cell(table, "%s to %s %s", units_plain(least, 4), units_plain(most, 4), unit);
     else
-        doc_cell(table, "%s %s", UNITS_PLAIN(4, least), unit);
+        doc_cell(table, "%s %s", units_plain(least, 4), unit);
 }
 
 static void add_row(const struct finding *first, size_t n, struct doc_table *table)
 {
-    char bound[80];
     double least = scale_of(first) * first->value, most = least;
     for (size_t i = 1; i < n; i++) {
         least = fmin(least, scale_of(first) * first[i].value);
@@ -120,7 +117,7 @@ static void add_row(const struct finding *first, size_t n, struct doc_table *tab
                                                      : DOC_PLAIN);
     doc_cell(table, "%s", first->metric);
     add_range(least, most, scale_of(first) > 1 ? "%" : first->unit, table);
-    doc_cell(table, "%s", format_bound(first, bound, sizeof(bound)));
+    doc_cell(table, "%s", format_bound(first));
     doc_cell(table, "%zu", n);
     doc_cell(table, "%s", first->id);
 }
@@ -144,32 +141,34 @@ void certificate_add_numbers(const struct findings *numbers, struct doc *doc)
 }
 
 /* "gpu=3;dir=h2d" -> "dir=h2d": the key without the unit that was measured. */
-static void drop_unit(const char *key, char *buf, size_t size)
+static const char *drop_unit(const char *key)
 {
     static const char *const units[] = {"cpu=", "gpu=", "node="};
-    buf[0] = '\0';
+    const char *text = "";
     for (size_t length; *key; key += length + (key[length] == ';')) {
         bool is_unit = false;
         length = strcspn(key, ";");
         for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
             is_unit = is_unit || strncmp(key, units[i], strlen(units[i])) == 0;
         if (!is_unit)
-            text_append(buf, size, " ", "%.*s", (int)length, key);
+            str_add(&text, " ", "%.*s", (int)length, key);
     }
+    return text;
 }
 
 /* Adds the gating values of a measurement: one row for all units of a metric and key. */
 static void add_measured(const char *probe, const struct facts_probe *of, struct doc_table *table)
 {
-    char key[DIMS_KEY_MAX], other[DIMS_KEY_MAX];
+    const char *key;
+    const char *other;
     for (size_t i = 0; i < of->n; i++) {
         const struct facts_value *first = &of->values[i];
         double least = INFINITY, most = -INFINITY;
         size_t n = 0, before = 0;
-        drop_unit(first->key, key, sizeof(key));
+        key = drop_unit(first->key);
         for (size_t j = 0; j < of->n; j++) {
             const struct facts_value *value = &of->values[j];
-            drop_unit(value->key, other, sizeof(other));
+            other = drop_unit(value->key);
             if (strcmp(value->metric, first->metric) != 0 || strcmp(key, other) != 0 ||
                 isnan(value->value))
                 continue;

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 static void add_line(const char *name, enum finding_outcome outcome, const char *much,
@@ -20,11 +21,10 @@ static void add_offence(const struct fleet_judgement *judgement,
                         const struct fleet_offence *offence, bool is_first, struct doc_table *table)
 {
     struct finding finding;
-    char what[sizeof(finding.sentence) + sizeof(finding.evidence)];
     const char *much = fleet_finding(judgement, offence, &finding);
-    (void)snprintf(what, sizeof(what), "%.*s%s%s",
-                   (int)(much - finding.sentence) - (*much ? (int)strlen(": ") : 0),
-                   finding.sentence, finding.evidence[0] ? ": " : "", finding.evidence);
+    const char *what =
+        str_fmt("%.*s%s%s", (int)(much - finding.sentence) - (*much ? (int)strlen(": ") : 0),
+                finding.sentence, finding.evidence[0] ? ": " : "", finding.evidence);
     add_line(is_first ? finding.subject : "", offence->outcome, much, what, table);
 }
 
@@ -46,13 +46,14 @@ static void add_verdict(const struct fleet_judgement *judgement, struct doc *doc
 {
     const size_t *count = judgement->count;
     bool fails = count[OUTCOME_FAIL], skips = count[OUTCOME_SKIP];
-    char skipped[80] = "", name[256], command[300] = "";
+    char name[256];
+    const char *command = "", *skipped = "";
     if (skips)
-        (void)snprintf(skipped, sizeof(skipped), ", %zu not judged", count[OUTCOME_SKIP]);
+        skipped = str_fmt(", %zu not judged", count[OUTCOME_SKIP]);
     if (fails) { /* the rules on the worst machine name the fault */
         (void)text_shell_word(intern_text(&judgement->fleet->names, judgement->machines[0].machine),
                               name, sizeof(name));
-        (void)snprintf(command, sizeof(command), "ssh %s sudo contend validate", name);
+        command = str_fmt("ssh %s sudo contend validate", name);
     }
     doc_verdict(doc,
                 fails   ? FINDING_BAD
@@ -91,9 +92,9 @@ void bounds_add_to_doc(const struct bounds *bounds, size_t machines, const char 
                        struct doc *doc)
 {
     struct doc_table *table = NULL;
-    char word[PATH_MAX], command[PATH_MAX + 64];
+    char word[PATH_MAX];
     (void)text_shell_word(path, word, sizeof(word));
-    (void)snprintf(command, sizeof(command), "contend validate fleet DIR --bounds %s", word);
+    const char *command = str_fmt("contend validate fleet DIR --bounds %s", word);
     doc_verdict(doc, FINDING_NOTE, command, "%zu figures have bounds, by %u of %zu machines",
                 bounds->n, bounds->machines, machines);
     doc_text(doc, "machines of %s; %s", bounds->kind, bounds->how);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 static bool is_wrong(const struct finding *finding)
@@ -76,7 +77,7 @@ static void add_open(const struct findings *findings, struct doc *doc)
     bool any = false;
     for (size_t i = 0; i < findings->n; i++) {
         const struct finding *finding = &findings->all[i];
-        char rules[300] = "";
+        const char *rules = "";
         bool again = false;
         if (!is_open(finding))
             continue;
@@ -85,7 +86,7 @@ static void add_open(const struct findings *findings, struct doc *doc)
             if (!is_open(other) || strcmp(other->sentence, finding->sentence) != 0)
                 continue;
             again = again || j < i;
-            text_append(rules, sizeof(rules), ", ", "%s", other->id);
+            str_add(&rules, ", ", "%s", other->id);
         }
         if (again)
             continue;

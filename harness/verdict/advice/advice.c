@@ -6,6 +6,7 @@
 
 #include "harness/engine/arms/arms.h"
 #include "harness/engine/arms/collect.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/stats/stats.h"
@@ -15,26 +16,21 @@ bool advice_may_advise(enum placement placement)
     return placement_infos[placement].effort > 0;
 }
 
-char *advice_format_ratio(double ratio, char *buf, size_t size)
+const char *advice_format_ratio(double ratio)
 {
     double shown = fabs(ratio);
     int digits = shown >= 9.95 ? 0 : shown >= 1.95 ? 1 : 2;
     if (isnan(ratio))
-        (void)snprintf(buf, size, "-");
-    else
-        (void)snprintf(buf, size, "%.*fx", digits, ratio);
-    return buf;
+        return "-";
+    return str_fmt("%.*fx", digits, ratio);
 }
 
-char *advice_format_interval(const struct evidence *ratio, char *buf, size_t size)
+const char *advice_format_interval(const struct evidence *ratio)
 {
-    char low[32], high[32];
-    buf[0] = '\0';
     if (!isnan(ratio->low))
-        (void)snprintf(buf, size, "%s %s to %s", evidence_interval_name(ratio),
-                       advice_format_ratio(ratio->low, low, sizeof(low)),
-                       advice_format_ratio(ratio->high, high, sizeof(high)));
-    return buf;
+        return str_fmt("%s %s to %s", evidence_interval_name(ratio),
+                       advice_format_ratio(ratio->low), advice_format_ratio(ratio->high));
+    return "";
 }
 
 /* If the high of a few rounds is more than this multiple of the low, only the range is reported. */
@@ -57,49 +53,43 @@ static const char *more_than(const struct analysis *analysis,
     return bound && recommendation->arm != recommendation->reference ? "more than " : "";
 }
 
-static void format_ratio_to(const struct evidence *ratio, const char *bound, const char *of,
-                            char *buf, size_t size)
+static const char *format_ratio_to(const struct evidence *ratio, const char *bound, const char *of)
 {
-    char median[32], interval[80], high[32];
     bool few = ratio->rounds > 1 && ratio->rounds < STATS_RANGE_BELOW;
     bool apart = few && ratio->high > rounds_apart * ratio->low;
-    (void)advice_format_ratio(apart ? ratio->low : ratio->ratio, median, sizeof(median));
-    (void)advice_format_interval(ratio, interval, sizeof(interval));
+    const char *median = advice_format_ratio(apart ? ratio->low : ratio->ratio);
+    const char *interval = advice_format_interval(ratio);
     if (apart && !bound[0])
-        (void)snprintf(buf, size, "between %s and %s %s", median,
-                       advice_format_ratio(ratio->high, high, sizeof(high)), of);
-    else
-        (void)snprintf(buf, size, "%s%s %s%s%s", bound, median, of,
-                       ratio->rounds == 1 ? " in one round"
-                       : apart            ? ""
-                                          : ", ",
-                       apart ? "" : interval);
+        return str_fmt("between %s and %s %s", median, advice_format_ratio(ratio->high), of);
+    return str_fmt("%s%s %s%s%s", bound, median, of,
+                   ratio->rounds == 1 ? " in one round"
+                   : apart            ? ""
+                                      : ", ",
+                   apart ? "" : interval);
 }
 
-char *advice_format_load(const struct evidence *ratio, char *buf, size_t size)
+const char *advice_format_load(const struct evidence *ratio)
 {
     if (ratio->foreign > COLLECT_NOISY_FOREIGN)
-        (void)snprintf(buf, size, "others used %.0f%% of the CPUs", 100 * ratio->foreign);
-    else if (ratio->steal > COLLECT_NOISY_STEAL)
-        (void)snprintf(buf, size, "the hypervisor took %.0f%% of the CPUs", 100 * ratio->steal);
-    else
-        (void)snprintf(buf, size, "the machine was disturbed");
-    return buf;
+        return str_fmt("others used %.0f%% of the CPUs", 100 * ratio->foreign);
+    if (ratio->steal > COLLECT_NOISY_STEAL)
+        return str_fmt("the hypervisor took %.0f%% of the CPUs", 100 * ratio->steal);
+    return "the machine was disturbed";
 }
 
-char *advice_format_gain(const struct analysis *analysis,
-                         const struct recommendation *recommendation, char *buf, size_t size)
+const char *advice_format_gain(const struct analysis *analysis,
+                               const struct recommendation *recommendation)
 {
+    const char *text = "";
     const struct evidence *gain = &recommendation->gain;
     const char *reference = advice_reference(analysis, recommendation);
-    char low[32], load[80];
     if (recommend_applies(recommendation) && evidence_is_disturbed(gain))
-        (void)snprintf(buf, size, "at least %s %s in %zu of %zu rounds, while %s",
-                       advice_format_ratio(gain->low, low, sizeof(low)), reference, gain->at_least,
-                       gain->rounds, advice_format_load(gain, load, sizeof(load)));
+        text =
+            str_fmt("at least %s %s in %zu of %zu rounds, while %s", advice_format_ratio(gain->low),
+                    reference, gain->at_least, gain->rounds, advice_format_load(gain));
     else
-        format_ratio_to(gain, more_than(analysis, recommendation), reference, buf, size);
-    return buf;
+        text = format_ratio_to(gain, more_than(analysis, recommendation), reference);
+    return text;
 }
 
 void advice_note_gain(const struct evidence *gain, struct finding *finding)
@@ -118,8 +108,7 @@ static void report_disturbed(const struct analysis *analysis,
                              struct finding *finding)
 {
     const struct evidence *gain = &recommendation->best_gain;
-    char load[80];
-    (void)advice_format_load(gain, load, sizeof(load));
+    const char *load = advice_format_load(gain);
     if (2 * gain->one_sided > gain->rounds)
         text_set(finding->sentence,
                  "no recommendation: %s, and slowed only %s in %zu of %zu rounds.", load,
@@ -137,11 +126,10 @@ static void report_disturbed(const struct analysis *analysis,
 void advice_report_none(const struct analysis *analysis,
                         const struct recommendation *recommendation, struct finding *finding)
 {
-    char ratio[200];
     const char *reference = advice_reference(analysis, recommendation);
     if (recommendation->best < 0 || !recommendation->best_gain.rounds)
         return;
-    format_ratio_to(&recommendation->best_gain, "", reference, ratio, sizeof(ratio));
+    const char *ratio = format_ratio_to(&recommendation->best_gain, "", reference);
     const char *best = arm_name(&analysis->result->arms[recommendation->best]);
     if (recommendation->disturbed) {
         report_disturbed(analysis, recommendation, ratio, finding);
@@ -210,12 +198,9 @@ static const struct arm_rounds *rounds_of(const struct basis *basis, int arm)
 }
 
 /* "833 items/s" */
-static char *format_rate(const struct basis *basis, int arm, const char *unit, char buf[64])
+static const char *format_rate(const struct basis *basis, int arm, const char *unit)
 {
-    char number[32];
-    (void)snprintf(buf, 64, "%s %s",
-                   units_format_si(rounds_of(basis, arm)->rate, number, sizeof(number)), unit);
-    return buf;
+    return str_fmt("%s %s", units_si(rounds_of(basis, arm)->rate), unit);
 }
 
 static double loss_of(const struct basis *basis, const char *metric)
@@ -273,15 +258,14 @@ static void add_loss(const struct basis *basis, struct finding *advice)
 }
 
 /* "OMP_NUM_THREADS=4"; "" for a placement that is not one environment variable. */
-static const char *format_setting(const struct basis *basis, int arm, char buf[48])
+static const char *format_setting(const struct basis *basis, int arm)
 {
     const struct arm *of = &basis->result->arms[arm];
-    buf[0] = '\0';
     if (of->placement == PLACE_SIZED)
-        (void)snprintf(buf, 48, "OMP_NUM_THREADS=%u", of->plan.workers[0].threads);
-    else if (of->placement == PLACE_PASSIVE)
-        (void)snprintf(buf, 48, "OMP_WAIT_POLICY=passive");
-    return buf;
+        return str_fmt("OMP_NUM_THREADS=%u", of->plan.workers[0].threads);
+    if (of->placement == PLACE_PASSIVE)
+        return "OMP_WAIT_POLICY=passive";
+    return "";
 }
 
 static int find_fix(const struct basis *basis, enum placement placement)
@@ -303,7 +287,7 @@ static void add_fixes(const struct basis *basis, struct finding *advice)
     const struct recommendation *recommendation = &basis->recommendation;
     const char *between = "; ";
     for (size_t f = 0; f < sizeof(fixes) / sizeof(fixes[0]); f++) {
-        char gain[32] = "no measurable gain", setting[48];
+        const char *gain = "no measurable gain";
         int fix = find_fix(basis, fixes[f]);
         if (fix < 0 || fix == recommendation->arm || fix == recommendation->best ||
             !recommendation->is_default)
@@ -316,9 +300,8 @@ static void add_fixes(const struct basis *basis, struct finding *advice)
         if (!ratio.rounds || (!is_ahead && may_be)) /* too few rounds to tell */
             continue;
         if (is_ahead)
-            (void)advice_format_ratio(ratio.ratio, gain, sizeof(gain));
-        text_add(advice->sentence, "%s%s alone: %s", between, format_setting(basis, fix, setting),
-                 gain);
+            gain = advice_format_ratio(ratio.ratio);
+        text_add(advice->sentence, "%s%s alone: %s", between, format_setting(basis, fix), gain);
         between = ", ";
     }
 }
@@ -341,7 +324,6 @@ static void add_other(const struct basis *basis, struct finding *advice)
     const struct recommendation *recommendation = &basis->recommendation;
     bool is_best = recommendation->arm == recommendation->best;
     int other = is_best ? recommendation->next : recommendation->best;
-    char ratio[32], interval[80];
     if (other < 0)
         return;
     const struct evidence more =
@@ -352,9 +334,8 @@ static void add_other(const struct basis *basis, struct finding *advice)
         return;
     if (!is_best && basis->result->until_clear && more.outcome != OUTCOME_SAME) {
         text_add(advice->sentence, " Still open: whether %s, the fastest, is better (%s%s%s).",
-                 name_of(basis, other), advice_format_ratio(more.ratio, ratio, sizeof(ratio)),
-                 isnan(more.low) ? "" : ", ",
-                 advice_format_interval(&more, interval, sizeof(interval)));
+                 name_of(basis, other), advice_format_ratio(more.ratio),
+                 isnan(more.low) ? "" : ", ", advice_format_interval(&more));
         return;
     }
     const bool is_slower =
@@ -363,8 +344,8 @@ static void add_other(const struct basis *basis, struct finding *advice)
                        : is_slower ? " is slower"
                                    : " adds no measurable gain";
     text_add(advice->sentence, " %s%s: %s%s%s.", name_of(basis, other), does,
-             advice_format_ratio(more.ratio, ratio, sizeof(ratio)), isnan(more.low) ? "" : ", ",
-             advice_format_interval(&more, interval, sizeof(interval)));
+             advice_format_ratio(more.ratio), isnan(more.low) ? "" : ", ",
+             advice_format_interval(&more));
 }
 
 /* "recommended: sized (OMP_NUM_THREADS=4), 18x the default", and the sentences after it. If the
@@ -374,20 +355,18 @@ static void report_gain(const struct basis *basis, struct finding *advice)
 {
     const struct recommendation *recommendation = &basis->recommendation;
     const struct arm_rounds *failed = rounds_of(basis, recommendation->reference);
-    char text[200], setting[48];
-    (void)format_setting(basis, recommendation->arm, setting);
+    const char *setting = format_setting(basis, recommendation->arm);
     text_set(advice->sentence, setting[0] ? "recommended: %s (%s), " : "recommended: %s, ",
              name_of(basis, recommendation->arm), setting);
     if (recommendation->reference_failed) {
         text_add(advice->sentence, "%s; no round of %s gave a rate (%.*s).",
                  format_rate(basis, recommendation->arm,
-                             rounds_of(basis, recommendation->arm)->rate_unit, text),
+                             rounds_of(basis, recommendation->arm)->rate_unit),
                  name_of(basis, recommendation->reference), advice_reason_length(failed),
                  failed->reason);
         return;
     }
-    text_add(advice->sentence, "%s",
-             advice_format_gain(basis->analysis, recommendation, text, sizeof(text)));
+    text_add(advice->sentence, "%s", advice_format_gain(basis->analysis, recommendation));
     add_loss(basis, advice);
     add_fixes(basis, advice);
     text_add(advice->sentence, ".");
@@ -416,14 +395,13 @@ static void report_same_plans(const struct basis *basis, struct finding *advice)
 static void note_evidence(const struct basis *basis, struct finding *advice)
 {
     const struct recommendation *recommendation = &basis->recommendation;
-    char slow[64], fast[64];
     int shown = recommend_applies(recommendation) ? recommendation->arm : recommendation->best;
     const char *unit = rounds_of(basis, shown)->rate_unit;
     size_t rounds = recommendation->best_gain.rounds;
     text_set(advice->evidence, "throughput: %s %s, %s %s; %zu round%s",
              name_of(basis, recommendation->reference),
-             format_rate(basis, recommendation->reference, unit, slow), name_of(basis, shown),
-             format_rate(basis, shown, unit, fast), rounds, rounds == 1 ? "" : "s");
+             format_rate(basis, recommendation->reference, unit), name_of(basis, shown),
+             format_rate(basis, shown, unit), rounds, rounds == 1 ? "" : "s");
 }
 
 struct finding advice_make(const struct analysis *analysis, const struct arm *of)

@@ -22,12 +22,12 @@ struct finding advice_make(const struct analysis *analysis, const struct arm *of
 /* The gain of the recommended arm, in the one wording that all outputs share: "18x the default,
  * 95% 15x to 20x", "between 2.1x and 9.0x the default", "more than 12x the default"; if most rounds
  * were disturbed, the low end of the interval, "at least 2.6x the default in 9 of 9 rounds, while
- * others used 44% of the CPUs". Returns buf. */
-char *advice_format_gain(const struct analysis *analysis,
-                         const struct recommendation *recommendation, char *buf, size_t size);
+ * others used 44% of the CPUs". */
+const char *advice_format_gain(const struct analysis *analysis,
+                               const struct recommendation *recommendation);
 
-/* What disturbed the arms of the ratio: "others used 44% of the CPUs". Returns buf. */
-char *advice_format_load(const struct evidence *ratio, char *buf, size_t size);
+/* What disturbed the arms of the ratio: "others used 44% of the CPUs". */
+const char *advice_format_load(const struct evidence *ratio);
 
 /* "the default", or, in a run without `none`, the placement that gains are relative to. */
 const char *advice_reference(const struct analysis *analysis,
@@ -66,11 +66,11 @@ bool advice_may_advise(enum placement placement);
  */
 char *advice_command(const struct result *result, const struct arm *arm, char *buf, size_t size);
 
-/* 2.41 -> "2.4x", 430.2 -> "430x", 1.053 -> "1.05x". Returns buf. */
-char *advice_format_ratio(double ratio, char *buf, size_t size);
+/* 2.41 -> "2.4x", 430.2 -> "430x", 1.053 -> "1.05x". */
+const char *advice_format_ratio(double ratio);
 
-/* "range 11x to 13x", "95% 11x to 13x"; "" for one round, which has no interval. Returns buf. */
-char *advice_format_interval(const struct evidence *ratio, char *buf, size_t size);
+/* "range 11x to 13x", "95% 11x to 13x"; "" for one round, which has no interval. */
+const char *advice_format_interval(const struct evidence *ratio);
 
 /* The length of the part of the reason that fits into a sentence, such as "more than 2 s". */
 int advice_reason_length(const struct arm_rounds *arm);

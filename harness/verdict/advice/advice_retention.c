@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/rows/format.h"
 #include "harness/verdict/advice/advice.h"
@@ -30,14 +31,12 @@ static struct range range_of(const struct rows *rows, const struct arm *arm)
 }
 
 /* "84% to 97%", or "84%". */
-static char *format_range(const struct range *range, char *buf, size_t size)
+static const char *format_range(const struct range *range)
 {
-    char least[16], most[16];
-    (void)text_percent(range->least->median, least, sizeof(least));
-    (void)text_percent(range->most, most, sizeof(most));
+    const char *least = text_percent(range->least->median);
+    const char *most = text_percent(range->most);
     bool same = strcmp(least, most) == 0;
-    (void)snprintf(buf, size, "%s%s%s", least, same ? "" : " to ", same ? "" : most);
-    return buf;
+    return str_fmt("%s%s%s", least, same ? "" : " to ", same ? "" : most);
 }
 
 /* True if `arm` keeps more than `other`, by more than chance, at that row's key. */
@@ -105,23 +104,19 @@ static struct ends find_ends(const struct analysis *analysis, const struct arm *
     return ends;
 }
 
-static char *format_load(const struct result *result, const struct arm *arm, char *buf, size_t size)
+static const char *format_load(const struct result *result, const struct arm *arm)
 {
-    char dose[DOSE_TEXT_MAX];
     unsigned behind = arm_background(arm);
     if (arm->plan.has_dose)
-        (void)snprintf(buf, size, "a dose of %s", dose_format(&arm->dose, dose));
-    else
-        (void)snprintf(buf, size, "%u background worker%s (%s)", behind, behind == 1 ? "" : "s",
-                       result->background->name);
-    return buf;
+        return str_fmt("a dose of %s", dose_format(&arm->dose));
+    return str_fmt("%u background worker%s (%s)", behind, behind == 1 ? "" : "s",
+                   result->background->name);
 }
 
 void retention_find(const struct analysis *analysis, const struct arm *idle,
                     struct findings *findings)
 {
     const struct result *result = analysis->result;
-    char kept[40], part[80], load[120];
     struct finding advice = {.id = "retention"};
     if (!idle->is_baseline || !bench_is_team(idle->bench))
         return;
@@ -129,13 +124,12 @@ void retention_find(const struct analysis *analysis, const struct arm *idle,
     if (!ends.worst)
         return;
     bool clear = ends.best && is_clear(analysis, ends.best, ends.worst, ends.low.least);
-    (void)format_part(result, idle, NULL, part, sizeof(part));
+    const char *part = format_part(result, idle, NULL);
     text_set(advice.sentence, "Under %s %s%s%s keeps %s of its idle speed with placement %s",
-             format_load(result, ends.worst, load, sizeof(load)), idle->bench->name,
-             part[0] ? ", " : "", part, format_range(&ends.low, kept, sizeof(kept)),
-             placement_infos[ends.worst->placement].name);
+             format_load(result, ends.worst), idle->bench->name, part[0] ? ", " : "", part,
+             format_range(&ends.low), placement_infos[ends.worst->placement].name);
     if (clear)
-        text_add(advice.sentence, ", %s with %s", format_range(&ends.high, kept, sizeof(kept)),
+        text_add(advice.sentence, ", %s with %s", format_range(&ends.high),
                  placement_infos[ends.best->placement].name);
     text_add(advice.sentence, ".");
     if (clear && ends.best->placement != PLACE_NONE)

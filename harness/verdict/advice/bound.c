@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/rows/metric.h"
 #include "harness/rows/row.h"
@@ -153,19 +154,20 @@ static double sum_of(const struct subject *of, const struct arm *arm)
 }
 
 /* "transform 61% (42% alone), moments 15% (9% alone)" */
-static void format_stages(const struct subject *of, const struct bench_stage *const *stages,
-                          size_t n, char *buf, size_t size)
+static const char *format_stages(const struct subject *of, const struct bench_stage *const *stages,
+                                 size_t n)
 {
     double step_s = sum_of(of, of->arm), solo_s = sum_of(of, of->solo);
-    buf[0] = '\0';
+    const char *text = "";
     for (size_t i = 0; i < n; i++) {
         double part = stage_of(of, of->arm, stages[i]) / step_s;
         double solo = stage_of(of, of->solo, stages[i]) / solo_s;
         if (part >= 0.005)
-            text_append(buf, size, ", ", "%s %.0f%%", stages[i]->name, 100 * part);
+            str_add(&text, ", ", "%s %.0f%%", stages[i]->name, 100 * part);
         if (part >= 0.005 && of->solo && !isnan(solo))
-            text_append(buf, size, "", " (%.0f%% alone)", 100 * solo);
+            str_add(&text, "", " (%.0f%% alone)", 100 * solo);
     }
+    return text;
 }
 
 static void add(const struct subject *of, struct findings *findings)
@@ -174,22 +176,21 @@ static void add(const struct subject *of, struct findings *findings)
     struct bound_parts parts;
     const struct bench_stage *sorted[BENCH_STAGES] = {NULL};
     struct finding finding = {.id = "bound", .severity = FINDING_NOTE};
-    char largest[200], second[64] = "", subject[160];
+    const char *second = "";
     gather(of, &facts);
     bound_judge(&facts, &parts);
     if (!(parts.step_s > 0))
         return;
     if (parts.s[parts.second] >= alike * parts.s[parts.most])
-        text_set(second, " and %s", bound_name(parts.second));
+        second = str_fmt(" and %s", bound_name(parts.second));
     size_t n = sort_stages(of, sorted);
-    format_stages(of, sorted, n < STAGES_SHOWN ? n : STAGES_SHOWN, largest, sizeof(largest));
-    text_set(finding.subject, "%s%s",
-             statuses_name_arm(of->analysis->result, of->arm, subject, sizeof(subject)),
+    const char *largest = format_stages(of, sorted, n < STAGES_SHOWN ? n : STAGES_SHOWN);
+    text_set(finding.subject, "%s%s", statuses_name_arm(of->analysis->result, of->arm),
              device_mark(arm_device(of->analysis->result, of->arm)));
     /* All stages in their order, for scripts and the report. */
     for (size_t i = 0; i < n; i++)
         sorted[i] = &of->arm->bench->stages[i];
-    format_stages(of, sorted, n, finding.evidence, sizeof(finding.evidence));
+    text_set(finding.evidence, "%s", format_stages(of, sorted, n));
     findings_putf(findings, &finding, "bound by %s%s, %.0f%% of a step; its largest stages: %s",
                   bound_name(parts.most), second,
                   100 * (parts.s[parts.most] + (second[0] ? parts.s[parts.second] : 0)) /

@@ -55,7 +55,6 @@ void scaling_find(const struct analysis *analysis, struct findings *findings)
     struct scaling scaling;
     struct finding finding = {.id = "workers", .value = NAN, .low = NAN, .high = NAN};
     size_t most = 0, p = 0, enough = 0;
-    char number[32], percent[16];
     if (!scaling_read(analysis->result, &scaling) ||
         !find_most(analysis, &scaling, find_recommended(analysis, &scaling), &most, &p))
         return;
@@ -68,13 +67,13 @@ void scaling_find(const struct analysis *analysis, struct findings *findings)
     double held = median_of(analysis, arm, "efficiency");
     unsigned workers = scaling.counts[most], fewer = scaling.counts[enough];
     text_set(finding.sentence, "highest throughput: %u worker%s under %s, %s %s", workers,
-             workers == 1 ? "" : "s", placement_infos[scaling.placements[p]].name,
-             units_format_si(best, number, sizeof(number)), analysis->rounds.arms[arm].rate_unit);
+             workers == 1 ? "" : "s", placement_infos[scaling.placements[p]].name, units_si(best),
+             analysis->rounds.arms[arm].rate_unit);
     if (!isnan(held))
-        text_add(finding.sentence, ", efficiency %s", text_percent(held, percent, sizeof(percent)));
+        text_add(finding.sentence, ", efficiency %s", text_percent(held));
     if (enough < most)
         text_add(finding.sentence, "; %u %s %s of that.", fewer, fewer == 1 ? "reaches" : "reach",
-                 text_percent(rate / best, percent, sizeof(percent)));
+                 text_percent(rate / best));
     else
         text_add(finding.sentence,
                  most + 1 == scaling.ncounts ? "; more workers were not tried." : ".");

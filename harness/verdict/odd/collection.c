@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 const char *collected_name(enum collected_end end)
@@ -32,38 +33,38 @@ void collected_judge(struct collected *collected, const struct findings *finding
     text_set(collected->sentence, "%s", whole ? whole->sentence : "");
 }
 
-char *collection_format(const struct collection *collection, char *buf, size_t size)
+const char *collection_format(const struct collection *collection)
 {
     static const enum collected_end order[] = {COLLECTED_MEASURED,    COLLECTED_SKIPPED,
                                                COLLECTED_FAILED,      COLLECTED_INTERRUPTED,
                                                COLLECTED_NOT_REACHED, COLLECTED_ABSENT};
     const char *between = ": ";
-    (void)snprintf(buf, size, "%zu scenario%s", collection->n, collection->n == 1 ? "" : "s");
+    const char *text = str_fmt("%zu scenario%s", collection->n, collection->n == 1 ? "" : "s");
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
         size_t n = collection_count(collection, order[i]);
         if (!n)
             continue;
-        text_append(buf, size, between, "%zu %s", n, collected_name(order[i]));
+        str_add(&text, between, "%zu %s", n, collected_name(order[i]));
         between = ", ";
     }
-    return buf;
+    return text;
 }
 
-char *collected_format(const struct collected *collected, char *buf, size_t size)
+const char *collected_format(const struct collected *collected)
 {
     bool all = collected->rounds == collected->rounds_planned;
-    buf[0] = '\0';
+    const char *text = "";
     if (!collected->rounds || collected->end == COLLECTED_SKIPPED)
-        return buf;
-    (void)snprintf(buf, size, "%u", collected->rounds);
+        return text;
+    text = str_fmt("%u", collected->rounds);
     if (!all)
-        text_append(buf, size, " ", "of %u", collected->rounds_planned);
-    text_append(buf, size, " ", "round%s", collected->rounds == 1 && all ? "" : "s");
+        str_add(&text, " ", "of %u", collected->rounds_planned);
+    str_add(&text, " ", "round%s", collected->rounds == 1 && all ? "" : "s");
     if (collected->took_s > 0)
-        text_append(buf, size, ", ", "%.0f s", collected->took_s);
+        str_add(&text, ", ", "%.0f s", collected->took_s);
     if (collected->bad)
-        text_append(buf, size, ", ", "%zu wrong", collected->bad);
+        str_add(&text, ", ", "%zu wrong", collected->bad);
     if (collected->doubts)
-        text_append(buf, size, ", ", "%zu in doubt", collected->doubts);
-    return buf;
+        str_add(&text, ", ", "%zu in doubt", collected->doubts);
+    return text;
 }

@@ -48,9 +48,9 @@ size_t collection_count(const struct collection *collection, enum collected_end 
 void collected_judge(struct collected *collected, const struct findings *findings);
 
 /* "9 scenarios: 7 measured, 2 skipped", in buf. */
-char *collection_format(const struct collection *collection, char *buf, size_t size);
+const char *collection_format(const struct collection *collection);
 
-/* "3 of 5 rounds, 31 s, 1 in doubt"; "" for a scenario that was not measured. Returns buf. */
-char *collected_format(const struct collected *collected, char *buf, size_t size);
+/* "3 of 5 rounds, 31 s, 1 in doubt"; "" for a scenario that was not measured. */
+const char *collected_format(const struct collected *collected);
 
 #endif

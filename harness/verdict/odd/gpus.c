@@ -1,8 +1,8 @@
 #include "harness/verdict/odd/odd.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/machine/gpu/health.h"
 #include "harness/machine/gpu/watch.h"
@@ -32,12 +32,10 @@ void gpus_find(const struct topo *topo, const struct result *result, struct find
 {
     unsigned n = topo && uses_gpus(result) ? topo_visible_gpus(topo) : 0;
     struct findings all = {0};
-    char name[64];
     for (unsigned i = 0; i < n; i++)
         if (topo->gpus[i].health &&
             (!i || strcmp(topo->gpus[i].pci_bdf, topo->gpus[i - 1].pci_bdf) != 0))
-            (void)gpu_health_judge(topo->gpus[i].health,
-                                   topo_gpu_name(&topo->gpus[i], name, sizeof(name)), &all, NULL);
+            (void)gpu_health_judge(topo->gpus[i].health, topo_gpu_name(&topo->gpus[i]), &all, NULL);
     for (size_t i = 0; i < all.n; i++)
         if (matters(&all.all[i]))
             findings_put(findings, &all.all[i]);
@@ -46,14 +44,14 @@ void gpus_find(const struct topo *topo, const struct result *result, struct find
 }
 
 /* "GPU 2 (0000:00:08.0)" for a GPU of this machine, else its address and host. */
-static void name_gpu(const struct topo *topo, const struct gpu_change *change, char *buf,
-                     size_t size)
+static const char *name_gpu(const struct topo *topo, const struct gpu_change *change)
 {
-    (void)snprintf(buf, size, "GPU %s%s%s", change->pci_bdf, change->host[0] ? " of " : "",
-                   change->host);
+    const char *text =
+        str_fmt("GPU %s%s%s", change->pci_bdf, change->host[0] ? " of " : "", change->host);
     for (unsigned i = 0; topo && !change->host[0] && i < topo->ngpus; i++)
         if (strcmp(topo->gpus[i].pci_bdf, change->pci_bdf) == 0)
-            (void)topo_gpu_name(&topo->gpus[i], buf, size);
+            text = topo_gpu_name(&topo->gpus[i]);
+    return text;
 }
 
 static bool is_same_gpu(const struct gpu_change *a, const struct gpu_change *b)
@@ -91,22 +89,20 @@ static void gather_arm(struct gathered *all, const struct result *result, const 
         for (unsigned i = 0; i < arm->observations[o].ngpus; i++)
             if (is_same_gpu(&arm->observations[o].gpus[i], gpu))
                 any |= gather(all, &arm->observations[o].gpus[i], kind);
-    char name[160];
     if (any)
-        text_append(all->arms, sizeof(all->arms), "; ", "%s",
-                    statuses_name_arm(result, arm, name, sizeof(name)));
+        text_append(all->arms, sizeof(all->arms), "; ", "%s", statuses_name_arm(result, arm));
 }
 
 static void add_changes(const struct topo *topo, const struct result *result,
                         const struct gpu_change *gpu, struct findings *findings)
 {
-    char subject[128], evidence[64];
-    name_gpu(topo, gpu, subject, sizeof(subject));
+    const char *evidence;
+    const char *subject = name_gpu(topo, gpu);
     for (int kind = 0; kind < GPU_KINDS; kind++) {
         struct gathered all = {.sum = gpu_change_only(gpu, GPU_KINDS)};
         for (size_t a = 0; a < result->narms; a++)
             gather_arm(&all, result, &result->arms[a], gpu, (enum gpu_kind)kind);
-        text_set(evidence, "%u of %u launches", all.rounds, all.most);
+        evidence = str_fmt("%u of %u launches", all.rounds, all.most);
         if (all.rounds)
             (void)gpu_change_judge(&all.sum, subject, all.arms, evidence, findings, NULL);
     }

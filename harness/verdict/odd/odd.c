@@ -77,12 +77,11 @@ void doses_find(const struct analysis *analysis, struct findings *findings)
     struct finding finding = {.id = "dose_not_held", .severity = FINDING_DOUBT};
     const struct row *row = rows_find(&analysis->rows, worst, METRIC_DOSE);
     const struct dose held = {worst->dose.kind, round(100 * row->median) / 100};
-    char asked[DOSE_TEXT_MAX], got[DOSE_TEXT_MAX];
     /* The name of a curve's arm has the dose in it. */
     const char *under =
         result->purpose == PURPOSE_DOSE ? placement_infos[worst->placement].name : arm_name(worst);
     text_set(finding.sentence, "The dose of %s was not held under %s: %s.",
-             dose_format(&worst->dose, asked), under, dose_format_level(&held, got));
+             dose_format(&worst->dose), under, dose_format_level(&held));
     add_reason(worst, row->median, &finding);
     text_set(finding.evidence,
              "%u of the configurations with a dose; range of its rounds %.3g to %.3g", n, row->min,
@@ -122,14 +121,13 @@ static void judge_metric(const struct analysis *analysis, const struct arm *arm,
                          const struct bench_metric *metric, struct findings *findings)
 {
     struct finding finding = {.id = "below_one"};
-    char part[80], where[80], what[120];
     struct metric_rows metric_rows = find(&analysis->rows, arm, metric->name);
     bool many = (double)metric_rows.below_one >= SCANS_BELOW_SHARE * (double)metric_rows.rows;
     if (!metric->below_one || !metric_rows.below_one || !many)
         return;
-    (void)format_part(analysis->result, arm, NULL, part, sizeof(part));
-    (void)format_in_part(analysis->result, arm, NULL, where, sizeof(where));
-    (void)format_dims(arm->bench, &metric_rows.row->dims, what, sizeof(what));
+    const char *part = format_part(analysis->result, arm, NULL);
+    const char *where = format_in_part(analysis->result, arm, NULL);
+    const char *what = format_dims(arm->bench, &metric_rows.row->dims);
     text_set(finding.subject, "%s, %s%s%s%s%s", arm->bench->name, metric->name, part[0] ? ", " : "",
              part, where[0] ? ", " : "", where);
     text_set(finding.evidence, "%zu of %zu values, such as %s", metric_rows.below_one,
@@ -170,9 +168,8 @@ void plans_find(const struct topo *topo, const struct result *result, struct fin
         (void)plan_check(topo, &arm->plan, &all, NULL);
         for (size_t i = 0; i < all.n; i++) {
             struct finding finding = all.all[i];
-            char name[128];
-            text_set(finding.subject, "%s: %.90s",
-                     statuses_name_arm(result, arm, name, sizeof(name)), all.all[i].subject);
+            text_set(finding.subject, "%s: %.90s", statuses_name_arm(result, arm),
+                     all.all[i].subject);
             if (matters(&finding) && !is_reported(findings, &finding))
                 findings_put(findings, &finding);
         }
@@ -184,7 +181,6 @@ void plans_find(const struct topo *topo, const struct result *result, struct fin
 static void add_mask(const struct arm *arm, const struct tree_mask *mask,
                      const struct plan_worker *planned, struct findings *findings)
 {
-    char got[80], want[80];
     struct finding finding = {.id = "mask_changed",
                               .severity = mask->outside_plan ? FINDING_DOUBT : FINDING_NOTE,
                               .evidence = "read back while it ran"};
@@ -196,8 +192,7 @@ static void add_mask(const struct arm *arm, const struct tree_mask *mask,
             findings, &finding, "%s: it was bound to CPUs %s, and its placement gave it %s",
             mask->outside_plan ? "it sets its own CPUs: the placement does not apply to it"
                                : "it uses only some CPUs of its placement, by its own choice",
-            bitset_format(&mask->cpus, got, sizeof(got)),
-            bitset_format(&planned->cpus, want, sizeof(want)));
+            bitset_format(&mask->cpus), bitset_format(&planned->cpus));
 }
 
 void commands_find(const struct analysis *analysis, struct findings *findings)
@@ -206,7 +201,6 @@ void commands_find(const struct analysis *analysis, struct findings *findings)
     uint64_t cut_bytes = 0;
     unsigned killed = 0;
     size_t before = findings->n;
-    char size[32];
     for (size_t a = 0; a < result->narms; a++)
         for (size_t o = 0; o < result->arms[a].nobservations; o++) {
             const struct observation *of = &result->arms[a].observations[o];
@@ -223,7 +217,7 @@ void commands_find(const struct analysis *analysis, struct findings *findings)
     if (cut_bytes)
         findings_putf(findings, &(struct finding){.id = "output_cut"},
                       "%s of the command's output were dropped: each file holds 1 MiB.",
-                      units_format_bytes(cut_bytes, size, sizeof(size)));
+                      units_bytes(cut_bytes));
     if (killed)
         findings_putf(findings, &(struct finding){.id = "ignored_sigterm"},
                       "%u run%s of the command did not end at SIGTERM and %s killed; --grace gives "

@@ -67,8 +67,8 @@ void scans_find(const struct analysis *analysis, struct findings *findings);
  */
 void statuses_find(const struct analysis *analysis, struct findings *findings);
 
-/* "none", "none alone", "none, 4 workers"; for a scan "mem_latency, pages 4k". Returns buf. */
-char *statuses_name_arm(const struct result *result, const struct arm *arm, char *buf, size_t size);
+/* "none", "none alone", "none, 4 workers"; for a scan "mem_latency, pages 4k". */
+const char *statuses_name_arm(const struct result *result, const struct arm *arm);
 
 /*
  * Appends one finding per odd unit, by its worst comparison; then undecided comparisons; then how

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/rows/format.h"
 #include "harness/rows/metric.h"
@@ -14,21 +15,20 @@ enum { REASONS_MAX = 2 }; /* reasons of absent placements; with more, only names
 static const enum finding_severity severities[STATUSES] = {
     FINDING_NOTE, FINDING_DOUBT, FINDING_DOUBT, FINDING_NOTE, FINDING_BAD, FINDING_BAD};
 
-char *statuses_name_arm(const struct result *result, const struct arm *arm, char *buf, size_t size)
+const char *statuses_name_arm(const struct result *result, const struct arm *arm)
 {
-    char what[96], planned_workers[32] = "";
+    const char *what;
+    const char *planned_workers = "";
     if (arm->bench->scan) {
-        (void)format_arm(result, arm, NULL, what, sizeof(what));
-        (void)snprintf(buf, size, "%s%s%s", arm->bench->name, what[0] ? ", " : "", what);
-        return buf;
+        what = format_arm(result, arm, NULL);
+        return str_fmt("%s%s%s", arm->bench->name, what[0] ? ", " : "", what);
     }
     if (result_next_workers(result, result_next_workers(result, 0)))
-        text_set(planned_workers, ", %u worker%s", arm->planned_workers,
-                 arm->planned_workers == 1 ? "" : "s");
-    (void)snprintf(buf, size, "%s%s%s%s%s", placement_infos[arm->placement].name,
+        planned_workers =
+            str_fmt(", %u worker%s", arm->planned_workers, arm->planned_workers == 1 ? "" : "s");
+    return str_fmt("%s%s%s%s%s", placement_infos[arm->placement].name,
                    arm->is_baseline ? " alone" : "", planned_workers,
                    arm->variant ? ", variant " : "", arm->variant ? arm->variant->name : "");
-    return buf;
 }
 
 struct search {
@@ -40,13 +40,6 @@ struct search {
 static const struct arm *arm_at(const struct search *search, size_t arm)
 {
     return &search->analysis->result->arms[arm];
-}
-
-static void name_arm(const struct search *search, const struct arm *arm,
-                     char subject[sizeof(((struct finding *)NULL)->subject)])
-{
-    (void)statuses_name_arm(search->analysis->result, arm, subject,
-                            sizeof(((struct finding *)NULL)->subject));
 }
 
 static bool is_absent(const struct arm *arm)
@@ -116,7 +109,7 @@ static struct finding make_finding(const struct search *search, const struct arm
     struct finding finding = {.severity = severities[status]};
     bool bound = number_bound(reason)[0] || !strncmp(reason, "not resolved", 12);
     text_set(finding.id, "%s", status_name(status));
-    name_arm(search, arm, finding.subject);
+    text_set(finding.subject, "%s", statuses_name_arm(search->analysis->result, arm));
     text_set(finding.sentence, "%s%s%s", bound ? "" : status_name(status), bound ? "" : ": ",
              reason);
     return finding;
@@ -165,12 +158,11 @@ static bool doubts_value(const struct search *search, const struct row *row,
 {
     const struct arm_rounds *of =
         &search->analysis->rounds.arms[row->arm - search->analysis->result->arms];
-    char why[sizeof(row->reason)];
     if (!row->arm->bench->scan)
         return false;
-    if (row->status >= STATUS_SKIPPED && row->status > of->status)
-        text_set(why, "%s", row->reason);
-    else if (!row_doubt(row, of, why, sizeof(why))[0])
+    bool skipped = row->status >= STATUS_SKIPPED && row->status > of->status;
+    const char *why = skipped ? row->reason : row_doubt(row, of);
+    if (!why[0] && !skipped)
         return false;
     *finding = make_finding(search, row->arm, row->status, why);
     return true;
@@ -225,7 +217,7 @@ static void add_not_here(const struct search *search, unsigned planned_workers)
         struct finding one = {.id = "not_here"};
         if (!is_not_here(&result->arms[i], planned_workers))
             continue;
-        name_arm(search, &result->arms[i], one.subject);
+        text_set(one.subject, "%s", statuses_name_arm(search->analysis->result, &result->arms[i]));
         text_set(one.sentence, "skipped: %s", result->arms[i].plan.reason);
         add_joined(search, &one);
     }
@@ -257,7 +249,7 @@ static void add_small_team(const struct search *search, const struct arm *arm)
     struct finding finding = {.id = "small_team"};
     if (!worker)
         return;
-    name_arm(search, arm, finding.subject);
+    text_set(finding.subject, "%s", statuses_name_arm(search->analysis->result, arm));
     findings_putf(search->findings, &finding,
                   "OpenMP gave worker %u a team of %u of the %u threads planned", i,
                   worker->least_team, arm->plan.workers[i].threads);
@@ -283,7 +275,7 @@ static void add_few_steps(const struct search *search, size_t index)
     /* One run of a one-shot benchmark is enough. */
     if (!few || arm->bench->one_shot || search->analysis->rounds.arms[index].source != index)
         return;
-    name_arm(search, arm, finding.subject);
+    text_set(finding.subject, "%s", statuses_name_arm(search->analysis->result, arm));
     text_set(finding.sentence,
              "only %.0f step%s of a worker in %u of %u round%s: raise --limit, as medians need %d",
              least, least == 1 ? "" : "s", few, rounds, rounds == 1 ? "" : "s", BENCH_STEPS_LEAST);
@@ -298,7 +290,7 @@ static void add_above_one(const struct search *search, size_t index)
     struct finding finding = {.id = "efficiency_above_one"};
     if (arm->is_baseline || !row || !(row->ci_low > 1))
         return;
-    name_arm(search, arm, finding.subject);
+    text_set(finding.subject, "%s", statuses_name_arm(search->analysis->result, arm));
     text_set(finding.sentence,
              "efficiency is above 100%%, also by its interval: the solo run on a slice was slower "
              "than the same slice among %u workers. Clocks may rise under load (turbo, uncore), or "

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 const char *symmetry_kind_name(enum symmetry_kind kind)
@@ -53,14 +54,13 @@ static void replace_node(const struct row *row, const struct symmetry_distance *
                          struct dims *at, struct symmetry_unit *unit)
 {
     struct dims rest = *at;
-    char text[32];
     int os_node = take(row, DIM_NODE, &rest);
     int far = os_node < 0 || !distance->node_distance
                   ? -1
                   : distance->node_distance(distance->arg, unit->id, os_node);
     if (far < 0)
         return;
-    text_set(text, "distance=%d", far);
+    const char *text = str_fmt("distance=%d", far);
     *at = dims_with_text(rest, 0, text);
     unit->other = os_node;
 }

@@ -1,3 +1,4 @@
+#include "harness/lib/base/str.h"
 #include "harness/verdict/odd/odd.h"
 
 #include <math.h>
@@ -18,48 +19,42 @@ struct teller {
 };
 
 /* "GPU 2 (0000:00:08.0)", "GPU 0 to GPU 3", "from GPU 2 (...)", "rank 5". */
-static char *name_unit(const struct teller *teller, const struct symmetry_unit *unit, char *buf,
-                       size_t size)
+static const char *name_unit(const struct teller *teller, const struct symmetry_unit *unit)
 {
     static const char *const before[SYMMETRY_KINDS] = {"GPU", "rank", "GPU", "from GPU", "to GPU"};
     const char *bdf = unit->kind == SYMMETRY_PAIR ? NULL : symmetry_unit_bdf(teller->topo, unit);
-    (void)snprintf(buf, size, "%s %d", before[unit->kind], unit->id);
+    const char *buf = str_fmt("%s %d", before[unit->kind], unit->id);
     if (bdf)
-        text_append(buf, size, " ", "(%s)", bdf);
+        str_add(&buf, " ", "(%s)", bdf);
     if (unit->kind == SYMMETRY_PAIR)
-        text_append(buf, size, " ", "to GPU %d", unit->other);
+        str_add(&buf, " ", "to GPU %d", unit->other);
     else if (unit->kind == SYMMETRY_GPU && unit->other >= 0)
-        text_append(buf, size, " ", "with node %d", unit->other);
+        str_add(&buf, " ", "with node %d", unit->other);
     return buf;
 }
 
 /* "copy_bandwidth h2d pinned ce alone near": names only where the value is a number. */
-static char *name_comparison(const struct symmetry_comparison *c, char *buf, size_t size)
+static const char *name_comparison(const struct symmetry_comparison *c)
 {
     char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
-    (void)snprintf(buf, size, "%s", c->row->metric);
+    const char *text = c->row->metric;
     for (unsigned part = 0; part < c->dims.n; part++) {
         dims_part(c->row->arm->bench, &c->dims, part, name, value);
         bool number = value[0] >= '0' && value[0] <= '9';
         if (strcmp(name, "distance") == 0 && atoi(value) == SYMMETRY_NEAR)
-            text_append(buf, size, " ", "near");
+            str_add(&text, " ", "near");
         else
-            text_append(buf, size, " ", "%s%s%s", number ? name : "", number ? " " : "", value);
+            str_add(&text, " ", "%s%s%s", number ? name : "", number ? " " : "", value);
     }
-    return buf;
+    return text;
 }
 
 /* Three digits and the unit. */
-static char *format_amount(double value, const struct row *row, char *buf, size_t size)
+static const char *format_amount(double value, const struct row *row)
 {
     if (strcmp(row->unit, "s") == 0)
-        return units_format_seconds(value, buf, size);
-    (void)snprintf(buf, size, "%.*f %s",
-                   value >= 99.95   ? 0
-                   : value >= 9.995 ? 1
-                                    : 2,
-                   value, row->unit);
-    return buf;
+        return units_seconds(value);
+    return str_fmt("%.*f %s", value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2, value, row->unit);
 }
 
 static bool is_same_unit(const struct symmetry_unit *a, const struct symmetry_unit *b)
@@ -111,11 +106,10 @@ static void report_odd(const struct teller *teller, const struct symmetry_unit *
 {
     const struct symmetry_comparison *where = NULL;
     const struct symmetry_unit *worst;
-    char what[160], value[48], typical[48];
     struct finding finding = {.id = "unit_odd", .severity = FINDING_BAD};
     size_t n = find_worst(teller->symmetry, unit, &where, &worst);
-    (void)name_unit(teller, worst, finding.subject, sizeof(finding.subject));
-    (void)name_comparison(where, what, sizeof(what));
+    text_set(finding.subject, "%s", name_unit(teller, worst));
+    const char *what = name_comparison(where);
     /* "ratio 0.248, z -51.2, 4 units": the number of units in the comparison */
     text_set(finding.evidence, "ratio %.3g", worst->ratio);
     if (isfinite(worst->z))
@@ -125,12 +119,12 @@ static void report_odd(const struct teller *teller, const struct symmetry_unit *
     if (where->sense == OUTLIER_WAITED)
         text_set(finding.sentence, "%s: the other%s %s for it", what,
                  where->n == 2 ? " waits" : "s wait",
-                 format_amount(lateness(where, worst), where->row, value, sizeof(value)));
+                 format_amount(lateness(where, worst), where->row));
     else
         text_set(finding.sentence, "%s: %s is %.2f of its peers' %s", what,
-                 format_amount(worst->value.value, where->row, value, sizeof(value)),
+                 format_amount(worst->value.value, where->row),
                  strcmp(where->row->better, "higher") == 0 ? worst->ratio : 1 / worst->ratio,
-                 format_amount(where->typical, where->row, typical, sizeof(typical)));
+                 format_amount(where->typical, where->row));
     if (n > 1)
         text_add(finding.sentence, "; odd in %zu other comparison%s too", n - 1, n == 2 ? "" : "s");
     findings_put(teller->findings, &finding);
@@ -166,46 +160,41 @@ static const char *plural_of(enum symmetry_kind kind)
 }
 
 /* "GPU 2 (0000:00:08.0) has 14 GB/s" with `between` in place of " has ". */
-static char *name_amount(const struct teller *teller, const struct symmetry_comparison *c,
-                         const struct symmetry_unit *unit, const char *between, char buf[160])
+static const char *name_amount(const struct teller *teller, const struct symmetry_comparison *c,
+                               const struct symmetry_unit *unit, const char *between)
 {
-    char amount[48];
-    (void)name_unit(teller, unit, buf, 96);
-    text_append(buf, 160, between, "%s",
-                format_amount(unit->value.value, c->row, amount, sizeof(amount)));
-    return buf;
+    return str_fmt("%s%s%s", name_unit(teller, unit), between,
+                   format_amount(unit->value.value, c->row));
 }
 
 /* A comparison without an odd unit. Only a note if its worst GPU was at its power limit. */
 static void report_one(const struct teller *teller, const struct symmetry_comparison *c)
 {
-    char what[200], low[160], high[160], amount[48];
     const char *plural = plural_of(c->least.kind);
     bool two = c->verdict == OUTLIER_TWO, higher = strcmp(c->row->better, "higher") == 0;
     bool first = two && (c->units[0].value.value < c->units[1].value.value) == higher;
     struct finding finding = {.severity = c->power_limited ? FINDING_NOTE : FINDING_DOUBT,
                               .subject = "symmetry"};
     text_set(finding.id, "%s", two ? "units_differ" : c->nlow ? "units_split" : "units_apart");
-    (void)name_comparison(c, what, sizeof(what));
+    const char *what = name_comparison(c);
     text_set(finding.sentence, "%s%s: ", c->power_limited ? "power-limited: " : "", what);
     if (two)
         text_add(finding.sentence, "%s, %s; with two, either may be the odd one",
-                 name_amount(teller, c, &c->units[!first], " has ", low),
-                 name_amount(teller, c, &c->units[first], " has ", high));
+                 name_amount(teller, c, &c->units[!first], " has "),
+                 name_amount(teller, c, &c->units[first], " has "));
     else if (c->nlow && c->sense == OUTLIER_WAITED)
         text_add(finding.sentence,
                  "the others wait %s for %zu of %zu %s: groups rather than outliers",
-                 format_amount(lateness(c, &c->least), c->row, amount, sizeof(amount)), c->nlow,
-                 c->njudged, plural);
+                 format_amount(lateness(c, &c->least), c->row), c->nlow, c->njudged, plural);
     else if (c->nlow)
         text_add(finding.sentence,
                  "%zu of %zu %s do not reach the others' %s: groups rather than outliers", c->nlow,
-                 c->njudged, plural, format_amount(c->typical, c->row, amount, sizeof(amount)));
+                 c->njudged, plural, format_amount(c->typical, c->row));
     else { /* far apart, but no unit is worse than the others */
         text_set(finding.evidence, "%zu units", c->njudged);
         text_add(finding.sentence, "%s, and %s: they differ, but none is an outlier",
-                 name_amount(teller, c, &c->least, " has the least, ", low),
-                 name_amount(teller, c, &c->most, " the most, ", high));
+                 name_amount(teller, c, &c->least, " has the least, "),
+                 name_amount(teller, c, &c->most, " the most, "));
     }
     findings_put(teller->findings, &finding);
 }
@@ -255,7 +244,6 @@ static void report_alike(const struct teller *teller, enum symmetry_kind kind)
     const struct symmetry_comparison *widest = NULL;
     size_t n = 0, units = 0;
     struct finding finding = {.id = "units_alike", .subject = "symmetry"};
-    char what[160];
     for (size_t i = 0; i < teller->symmetry->n; i++) {
         const struct symmetry_comparison *c = &teller->symmetry->all[i];
         if (c->kind != kind || c->verdict != OUTLIER_ALIKE)
@@ -275,7 +263,7 @@ static void report_alike(const struct teller *teller, enum symmetry_kind kind)
         text_add(finding.sentence, "alike");
     text_add(finding.sentence, " in %zu comparison%s", n, n == 1 ? "" : "s");
     if (n > 1 && widest->spread > 0.05)
-        text_add(finding.sentence, ", the widest: %s", name_comparison(widest, what, sizeof(what)));
+        text_add(finding.sentence, ", the widest: %s", name_comparison(widest));
     findings_put(teller->findings, &finding);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/rows/format.h"
 #include "harness/rows/metric.h"
@@ -79,23 +80,24 @@ static void describe(const struct arm_pair *arm_pair, const struct round_value *
 {
     const struct arm *base = arm_at(arm_pair, arm_pair->base),
                      *other = arm_at(arm_pair, arm_pair->other);
-    char key[DIMS_KEY_MAX + 64], placement[80], dose[FORMAT_DOSE_MAX];
+    const char *placement;
     const char *name = placement_infos[base->placement].name;
     *one = comparison_of(base->variant->name, other->variant->name, value->metric, value->unit,
                          value->better);
     one->evidence.level = 1 - EVIDENCE_ALPHA;
     one->gating = metric_is_gating(base->bench, value->metric, at);
     if (base->placement == other->placement)
-        text_set(placement, "%s", name);
+        placement = str_fmt("%s", name);
     else
-        text_set(placement, "%s against %s", name, placement_infos[other->placement].name);
+        placement = str_fmt("%s against %s", name, placement_infos[other->placement].name);
     unsigned threads = threads_of(base), others = threads_of(other);
     if (threads != others && threads && others)
-        text_add(placement, ", %u thread%s against %u", threads, threads == 1 ? "" : "s", others);
-    (void)format_dims(base->bench, at, key, sizeof(key));
+        str_add(&placement, "", ", %u thread%s against %u", threads, threads == 1 ? "" : "s",
+                others);
+    const char *key = format_dims(base->bench, at);
     text_set(one->arm, "%.40s, %s, %u worker%s%s%s%s%.100s", base->bench->name, placement,
              base->workers, base->workers == 1 ? "" : "s",
-             device_mark(arm_device(arm_pair->analysis->result, base)), format_dose(base, dose),
+             device_mark(arm_device(arm_pair->analysis->result, base)), format_dose(base),
              key[0] ? ", " : "", key);
     struct arm plain = *base;
     plain.variant = NULL;
@@ -104,12 +106,12 @@ static void describe(const struct arm_pair *arm_pair, const struct round_value *
 
 static void report_unclear(const struct evidence *evidence, struct comparison *one)
 {
-    char how_many[80] = "many more rounds are needed";
+    const char *how_many = "many more rounds are needed";
     if (evidence->rounds < 2)
-        text_set(how_many, "more rounds are needed");
+        how_many = "more rounds are needed";
     else if (evidence->more < 1e5)
-        text_set(how_many, "about %.0f more %s should decide", fmax(evidence->more, 1),
-                 evidence->more > 1 ? "rounds" : "round");
+        how_many = str_fmt("about %.0f more %s should decide", fmax(evidence->more, 1),
+                           evidence->more > 1 ? "rounds" : "round");
     text_set(one->reason, "Undecided after %zu paired round%s; %s.", evidence->rounds,
              evidence->rounds == 1 ? "" : "s", how_many);
 }
@@ -132,7 +134,7 @@ static void report(const struct evidence *evidence, double within, double least,
                  one->other, evidence->ratio > 1 ? "higher" : "lower", one->base);
     else if (fabs(evidence->other - evidence->base) < least)
         text_set(one->reason, "The difference is below %s, too small to count.",
-                 number_format_sentence(least, one->unit, (char[48]){0}, 48));
+                 number_format_sentence(least, one->unit));
     else
         text_set(one->reason, "After %zu paired rounds a change of %.3g%% or more is excluded.",
                  evidence->rounds, 100 * within);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/rows/number.h"
@@ -50,12 +51,11 @@ static bool comparisons_of_two(const struct comparisons *comparisons)
     return true;
 }
 
-char *comparison_format_where(const struct comparisons *comparisons, const struct comparison *one,
-                              char *buf, size_t size)
+const char *comparison_format_where(const struct comparisons *comparisons,
+                                    const struct comparison *one)
 {
     bool named = one->other[0] && !comparisons_of_two(comparisons);
-    (void)snprintf(buf, size, "%s%s%s", named ? one->other : "", named ? ": " : "", one->arm);
-    return buf;
+    return str_fmt("%s%s%s", named ? one->other : "", named ? ": " : "", one->arm);
 }
 
 static enum finding_severity severity_of(const struct comparison *comparison)
@@ -81,10 +81,8 @@ void comparison_to_finding(const struct comparison *comparison, struct finding *
     text_set(finding->subject, "%s", comparison->arm);
     text_set(finding->metric, "%s", comparison->metric);
     text_set(finding->sentence, "%s", comparison->reason);
-    char base[48], other[48];
-    (void)number_format_sentence(comparison->evidence.base, comparison->unit, base, sizeof(base));
-    (void)number_format_sentence(comparison->evidence.other, comparison->unit, other,
-                                 sizeof(other));
+    const char *base = number_format_sentence(comparison->evidence.base, comparison->unit);
+    const char *other = number_format_sentence(comparison->evidence.other, comparison->unit);
     if (!isnan(comparison->evidence.base) && !isnan(comparison->evidence.other))
         text_set(finding->evidence, "%s %s, %s %s", comparison->base, base, comparison->other,
                  other);
@@ -129,17 +127,15 @@ static bool is_factor(double ratio)
     return ratio < 0.5 || ratio > 2;
 }
 
-char *comparison_format_ratio(double ratio, char *buf, size_t size)
+const char *comparison_format_ratio(double ratio)
 {
     int decimals;
     double percent = percent_of(ratio, &decimals);
     if (isnan(ratio))
-        (void)snprintf(buf, size, "-");
-    else if (is_factor(ratio))
-        (void)snprintf(buf, size, "%.*fx", ratio >= 99.95 ? 0 : ratio >= 0.995 ? 1 : 3, ratio);
-    else
-        (void)snprintf(buf, size, "%+.*f%%", decimals, percent);
-    return buf;
+        return "-";
+    if (is_factor(ratio))
+        return str_fmt("%.*fx", ratio >= 99.95 ? 0 : ratio >= 0.995 ? 1 : 3, ratio);
+    return str_fmt("%+.*f%%", decimals, percent);
 }
 
 static bool has_interval(const struct comparison *one)
@@ -153,18 +149,17 @@ static bool is_by_factor(const struct comparison *one)
            (has_interval(one) && (is_factor(one->evidence.low) || is_factor(one->evidence.high)));
 }
 
-char *comparison_format_change(const struct comparison *comparison, char *buf, size_t size)
+const char *comparison_format_change(const struct comparison *comparison)
 {
     double ratio = comparison->evidence.ratio;
     if (isnan(ratio) || is_factor(ratio) || !is_by_factor(comparison))
-        return comparison_format_ratio(ratio, buf, size);
-    (void)snprintf(buf, size, "%.*fx", fabs(ratio - 1) < 0.005 ? 3 : 2, ratio);
-    return buf;
+        return comparison_format_ratio(ratio);
+    return str_fmt("%.*fx", fabs(ratio - 1) < 0.005 ? 3 : 2, ratio);
 }
 
 /* A bound in at most six characters. Small changes round away from zero if that widens the
  * interval. */
-static void format_percent(double ratio, bool up, char *buf, size_t size)
+static const char *format_percent(double ratio, bool up)
 {
     int decimals;
     double percent = percent_of(ratio, &decimals);
@@ -172,51 +167,48 @@ static void format_percent(double ratio, bool up, char *buf, size_t size)
         percent = up ? 0.1 : -0.1;
         decimals = 1;
     }
-    (void)snprintf(buf, size, "%+.*f%%", fabs(percent) >= 9.95 ? 0 : decimals, percent);
+    return str_fmt("%+.*f%%", fabs(percent) >= 9.95 ? 0 : decimals, percent);
 }
 
 /* A bound in at most five characters. Small factors round outward; only 1 is printed as 1. */
-static void format_factor(double factor, bool up, char *buf, size_t size)
+static const char *format_factor(double factor, bool up)
 {
     if (factor > 9999)
-        (void)snprintf(buf, size, "%s", up ? ">9kx" : "9999x");
-    else if (factor >= 9.95)
-        (void)snprintf(buf, size, "%.0fx", factor);
-    else if (fabs(factor - 1) < 0.05 && factor != 1)
-        (void)snprintf(buf, size, "%.2fx", factor > 1 ? fmax(factor, 1.01) : fmin(factor, 0.99));
-    else if (factor >= 0.0995)
-        (void)snprintf(buf, size, "%.2gx", factor);
-    else if (factor < 0.01)
-        (void)snprintf(buf, size, "<.01x");
-    else
-        (void)snprintf(buf, size, "%.2fx", (up ? ceil(100 * factor) : floor(100 * factor)) / 100);
+        return str_fmt("%s", up ? ">9kx" : "9999x");
+    if (factor >= 9.95)
+        return str_fmt("%.0fx", factor);
+    if (fabs(factor - 1) < 0.05 && factor != 1)
+        return str_fmt("%.2fx", factor > 1 ? fmax(factor, 1.01) : fmin(factor, 0.99));
+    if (factor >= 0.0995)
+        return str_fmt("%.2gx", factor);
+    if (factor < 0.01)
+        return "<.01x";
+    return str_fmt("%.2fx", (up ? ceil(100 * factor) : floor(100 * factor)) / 100);
 }
 
-char *comparison_format_interval(const struct comparison *comparison, char *buf, size_t size)
+const char *comparison_format_interval(const struct comparison *comparison)
 {
-    char low[16] = "-", high[16] = "";
+    const char *low = "-";
+    const char *high = "";
     bool known = has_interval(comparison);
     if (known && is_by_factor(comparison)) {
-        format_factor(comparison->evidence.low, false, low, sizeof(low));
-        format_factor(comparison->evidence.high, true, high, sizeof(high));
+        low = format_factor(comparison->evidence.low, false);
+        high = format_factor(comparison->evidence.high, true);
     } else if (known) {
-        format_percent(comparison->evidence.low, false, low, sizeof(low));
-        format_percent(comparison->evidence.high, true, high, sizeof(high));
+        low = format_percent(comparison->evidence.low, false);
+        high = format_percent(comparison->evidence.high, true);
         if (strlen(low) + strlen(" to ") + strlen(high) > COMPARISON_INTERVAL)
-            low[strlen(low) - 1] = '\0'; /* one unit is enough */
+            low = str_fmt("%.*s", (int)strlen(low) - 1, low); /* one unit is enough */
     }
-    (void)snprintf(buf, size, "%s%s%s", low, known ? " to " : "", high);
-    return buf;
+    return str_fmt("%s%s%s", low, known ? " to " : "", high);
 }
 
-char *comparison_format_spread(double logarithm, char *buf, size_t size)
+const char *comparison_format_spread(double logarithm)
 {
     double factor = exp(fabs(logarithm)), percent = 100 * fabs(expm1(logarithm));
     if (factor > 2)
-        (void)snprintf(buf, size, "a factor of %.*f", factor < 9.95 ? 1 : 0, factor);
-    else
-        (void)snprintf(buf, size, "%.*f%%", percent < 0.05 ? 2 : 1, percent);
-    return buf;
+        return str_fmt("a factor of %.*f", factor < 9.95 ? 1 : 0, factor);
+    return str_fmt("%.*f%%", percent < 0.05 ? 2 : 1, percent);
 }
 
 /* The gating comparison with the largest change: the SLOWER one that lost the most, else the FASTER
@@ -239,34 +231,31 @@ static const struct comparison *find_most(const struct comparisons *comparisons)
 }
 
 /* The size of a change of speed: "3.0x", or "25%". `speed` is below 1 if slower. */
-static char *format_speed(double speed, bool slower, bool as_factor, char *buf, size_t size)
+static const char *format_speed(double speed, bool slower, bool as_factor)
 {
     double factor = slower ? 1 / speed : speed;
     if (as_factor)
-        (void)snprintf(buf, size, "%.*fx", factor >= 9.95 ? 0 : 1, factor);
-    else
-        (void)snprintf(buf, size, "%.*f%%", fabs(100 * (speed - 1)) < 9.95 ? 1 : 0,
-                       slower ? 100 * (1 - speed) : 100 * (speed - 1));
-    return buf;
+        return str_fmt("%.*fx", factor >= 9.95 ? 0 : 1, factor);
+    return str_fmt("%.*f%%", fabs(100 * (speed - 1)) < 9.95 ? 1 : 0,
+                   slower ? 100 * (1 - speed) : 100 * (speed - 1));
 }
 
-static void format_most(const struct comparison *one, char *buf, size_t size)
+static const char *format_most(const struct comparison *one)
 {
-    char by[32], low[32], high[32];
     bool slower = one->evidence.outcome == OUTCOME_SLOWER, less = strcmp(one->better, "lower") == 0;
     double a = less ? 1 / one->evidence.low : one->evidence.low,
            b = less ? 1 / one->evidence.high : one->evidence.high;
     double nearer = slower ? fmax(a, b) : fmin(a, b), farther = slower ? fmin(a, b) : fmax(a, b);
     const double speed = less ? 1 / one->evidence.ratio : one->evidence.ratio;
     const bool as_factor = (slower ? 1 / speed : speed) > 2;
-    (void)snprintf(buf, size, "%s is %s %s than %s", one->other,
-                   format_speed(speed, slower, as_factor, by, sizeof(by)),
-                   slower ? "slower" : "faster", one->base);
+    const char *text =
+        str_fmt("%s is %s %s than %s", one->other, format_speed(speed, slower, as_factor),
+                slower ? "slower" : "faster", one->base);
     if (has_interval(one))
-        text_append(buf, size, "", " (%s to %s)",
-                    format_speed(nearer, slower, as_factor, low, sizeof(low)),
-                    format_speed(farther, slower, as_factor, high, sizeof(high)));
-    text_append(buf, size, "", ": %s of %s. ", one->metric, one->arm);
+        str_add(&text, "", " (%s to %s)", format_speed(nearer, slower, as_factor),
+                format_speed(farther, slower, as_factor));
+    str_add(&text, "", ": %s of %s. ", one->metric, one->arm);
+    return text;
 }
 
 void comparisons_to_finding(const struct comparisons *comparisons, struct finding *finding)
@@ -286,7 +275,7 @@ void comparisons_to_finding(const struct comparisons *comparisons, struct findin
         .high = NAN,
     };
     if (most)
-        format_most(most, finding->sentence, sizeof(finding->sentence));
+        text_set(finding->sentence, "%s", format_most(most));
     for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++)
         gating += comparisons_count(comparisons, outcomes[i]);
     if (!gating) {

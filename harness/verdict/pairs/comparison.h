@@ -44,8 +44,8 @@ int comparisons_add(struct comparisons *comparisons, const struct comparison *co
 void comparisons_free(struct comparisons *comparisons);
 
 /* "partition, 2 workers"; if comparisons have different sides "c: partition, 2 workers". */
-char *comparison_format_where(const struct comparisons *comparisons, const struct comparison *one,
-                              char *buf, size_t size);
+const char *comparison_format_where(const struct comparisons *comparisons,
+                                    const struct comparison *one);
 
 /* The number of gating comparisons with this outcome. */
 size_t comparisons_count(const struct comparisons *comparisons, enum finding_outcome outcome);
@@ -66,20 +66,20 @@ void comparisons_close(struct comparisons *comparisons, bool gating, double alph
  * A ratio as a change: "-8.0%", "+12.5%"; below a half and above the double "3.4x", "0.012x"; "-"
  * for NaN. Has enough decimals that a small change is not printed as zero: 0.99996 is -0.01%.
  */
-char *comparison_format_ratio(double ratio, char *buf, size_t size);
+const char *comparison_format_ratio(double ratio);
 
 /* The ratio as a change; as a factor, "0.91x", if the ratio or its interval is below a half or
  * above the double. */
-char *comparison_format_change(const struct comparison *comparison, char *buf, size_t size);
+const char *comparison_format_change(const struct comparison *comparison);
 
 /* The interval in the same notation, in at most COMPARISON_INTERVAL characters: "-12% to +3.1%",
  * "0.03x to 35x"; "-" = no interval. */
 enum { COMPARISON_INTERVAL = 14 };
-char *comparison_format_interval(const struct comparison *comparison, char *buf, size_t size);
+const char *comparison_format_interval(const struct comparison *comparison);
 
 /* The distance of two values from their log ratio, without direction: "3.5%"; above the double "a
  * factor of 35". */
-char *comparison_format_spread(double logarithm, char *buf, size_t size);
+const char *comparison_format_spread(double logarithm);
 
 /*
  * One finding for all comparisons, id "comparison": "sleep is 11x faster than spin (8.0x to 16x)"

@@ -2,9 +2,12 @@
 
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
-enum { APART_MAX = 200, VALUE_MAX = 128 };
+enum {
+    APART_MAX = 200,
+};
 
 /* Differences between a row of base and one of new. */
 struct differences {
@@ -23,17 +26,15 @@ static void compare_texts(const char *name, const char *base, const char *other,
                 base, sides[PAIRING_BASE].name, other, sides[PAIRING_OTHER].name);
 }
 
-/* The value of a params column at that name; "not set": it has none. Returns buf. */
-static const char *find_value(const char *params, const char *name, size_t length,
-                              char buf[static VALUE_MAX])
+/* The value of a params column at that name; NULL: it has none. */
+static const char *find_value(const char *params, const char *name, size_t length)
 {
     for (const char *at = params; *at; at += strcspn(at, ";"), at += *at == ';')
         if (!strncmp(at, name, length) && at[length] == '=') {
             at += length + 1;
-            (void)snprintf(buf, VALUE_MAX, "%.*s", (int)strcspn(at, ";"), at);
-            return buf;
+            return str_fmt("%.*s", (int)strcspn(at, ";"), at);
         }
-    return "not set";
+    return NULL;
 }
 
 /* Compares the parameters of `one`; with `missing` only those that `other` does not have. */
@@ -42,17 +43,15 @@ static void compare_params(const char *one, const char *other, bool missing,
 {
     const char *end = row_key(one);
     for (const char *at = one; at < end && *at; at += strcspn(at, ";"), at += *at == ';') {
-        char own[VALUE_MAX], others[VALUE_MAX], name[VALUE_MAX];
         size_t length = strcspn(at, "=;");
-        const char *here = find_value(one, at, length, own);
-        const char *there = find_value(other, at, length, others);
+        const char *here = find_value(one, at, length);
+        const char *there = find_value(other, at, length);
         bool is_slots = length == strlen("slots") && !strncmp(at, "slots", length);
-        (void)snprintf(name, sizeof(name), "%.*s", is_slots ? 7 : (int)length,
-                       is_slots ? "workers" : at);
+        const char *name = str_fmt("%.*s", is_slots ? 7 : (int)length, is_slots ? "workers" : at);
         if (!missing)
-            compare_texts(name, here, there, sides, differences);
-        else if (there != others)
-            compare_texts(name, there, here, sides, differences);
+            compare_texts(name, here, there ? there : "not set", sides, differences);
+        else if (!there)
+            compare_texts(name, "not set", here, sides, differences);
     }
 }
 

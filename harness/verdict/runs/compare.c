@@ -161,26 +161,25 @@ static void note_changed_controls(struct judge *judge, struct comparisons *compa
             continue;
         comparisons->machine_change_beyond = beyond;
         judge->machine_change = gain;
-        (void)control_format(
-            row->metric, &row->dims,
-            measured_median(pair, PAIRING_OTHER) / measured_median(pair, PAIRING_BASE),
-            comparisons->machine_change_text, sizeof(comparisons->machine_change_text));
+        text_set(comparisons->machine_change_text, "%s",
+                 control_format(row->metric, &row->dims,
+                                measured_median(pair, PAIRING_OTHER) /
+                                    measured_median(pair, PAIRING_BASE)));
     }
 }
 
 static void name_arm(const struct paired_row *first, struct comparison *comparison)
 {
     const struct row *row = first->row;
-    char text[160], dose[FORMAT_DOSE_MAX];
     bool across = !first->placement[0];
-    (void)(across ? format_params(first->result, row->arm, text, sizeof(text))
-                  : format_arm(first->result, row->arm, &row->dims, text, sizeof(text)));
+    const char *text = across ? format_params(first->result, row->arm)
+                              : format_arm(first->result, row->arm, &row->dims);
     bool named = across || row->arm->is_baseline || row->arm->bench->scan ||
                  format_has_placement(first->result, row->arm);
     text_set(comparison->arm, "%s%s%s%s%s, %u worker%s%s%s", row->bench, text[0] ? ", " : "", text,
              named ? "" : ", ", named ? "" : row->placement, row->planned_workers,
              row->planned_workers == 1 ? "" : "s", device_mark(device_find(row->device)),
-             format_dose(row->arm, dose));
+             format_dose(row->arm));
 }
 
 /* Fills all but the outcome. */
@@ -222,36 +221,34 @@ static const char *format_runs(const struct measured *measured, char *buf, size_
 }
 
 /* The range of equal runs, in the direction of the change. */
-static char *format_equal(const struct comparison *comparison, const struct measured *measured,
-                          char *buf, size_t size)
+static const char *format_equal(const struct comparison *comparison,
+                                const struct measured *measured)
 {
-    return comparison_format_spread(
-        measured->evidence.reach * (comparison->evidence.ratio < 1 ? -1 : 1), buf, size);
+    return comparison_format_spread(measured->evidence.reach *
+                                    (comparison->evidence.ratio < 1 ? -1 : 1));
 }
 
 /* Says which limit the change did not exceed: equal runs, the machine, or its other metric. */
 static void explain_unclear(const struct pair *pair, const struct measured *measured,
                             struct comparison *comparison)
 {
-    char change[32], runs[64], equal[32], between[32];
+    char runs[64];
     const struct evidence *evidence = &measured->evidence;
     const double gain = fabs(log(evidence->ratio)), drift = measured->runs.drift;
     double needed = evidence->more;
-    (void)comparison_format_ratio(comparison->evidence.ratio, change, sizeof(change));
+    const char *change = comparison_format_ratio(comparison->evidence.ratio);
     text_add(comparison->reason,
              "%s%s is %s the range of equal runs (%s; %s, spread between runs %s)",
              evidence->reach > TOO_NOISY ? "too noisy: " : "", change,
-             gain > evidence->reach ? "beyond" : "within",
-             format_equal(comparison, measured, equal, sizeof(equal)),
-             format_runs(measured, runs, sizeof(runs)),
-             comparison_format_spread(evidence->spread, between, sizeof(between)));
+             gain > evidence->reach ? "beyond" : "within", format_equal(comparison, measured),
+             format_runs(measured, runs, sizeof(runs)), comparison_format_spread(evidence->spread));
     if (gain > evidence->reach + drift) {
         text_add(comparison->reason, ", but not together with %s of the same steps.",
                  pair_first(pair->other_metric)->row->metric);
         needed = NAN;
     } else if (gain > evidence->reach)
         text_add(comparison->reason, ", but by less than the machine itself changed (%s).",
-                 comparison_format_spread(drift, equal, sizeof(equal)));
+                 comparison_format_spread(drift));
     else
         text_add(comparison->reason, ".");
     if (needed > 0)
@@ -278,25 +275,23 @@ static const struct pair *find_clock(const struct judge *judge, const struct pai
 static void explain_clock(const struct judge *judge, const struct pair *pair,
                           struct comparison *comparison)
 {
-    char change[32], left[32];
     const struct pair *clock = find_clock(judge, pair);
     if (!clock)
         return;
     double ratio = measured_median(clock, PAIRING_OTHER) / measured_median(clock, PAIRING_BASE);
     text_add(comparison->reason, " Its clock: %s; in clock cycles: %s.",
-             comparison_format_ratio(ratio, change, sizeof(change)),
-             comparison_format_ratio(comparison->evidence.ratio / ratio, left, sizeof(left)));
+             comparison_format_ratio(ratio),
+             comparison_format_ratio(comparison->evidence.ratio / ratio));
 }
 
 static void explain_changed(const struct judge *judge, const struct measured *measured,
                             struct comparison *comparison)
 {
-    char change[32], runs[64], equal[32];
-    text_add(comparison->reason,
-             "%s is more than equal runs differ by (%s at a level of %.4g%%; %s).",
-             comparison_format_ratio(comparison->evidence.ratio, change, sizeof(change)),
-             format_equal(comparison, measured, equal, sizeof(equal)), 100 * (1 - 2 * judge->tail),
-             format_runs(measured, runs, sizeof(runs)));
+    char runs[64];
+    text_add(
+        comparison->reason, "%s is more than equal runs differ by (%s at a level of %.4g%%; %s).",
+        comparison_format_ratio(comparison->evidence.ratio), format_equal(comparison, measured),
+        100 * (1 - 2 * judge->tail), format_runs(measured, runs, sizeof(runs)));
 }
 
 /* True if a bound only understates the change: the bounded side is the worse one. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 
@@ -29,13 +30,13 @@ static const struct word *word_of(const char *metric)
 }
 
 /* "copy of memory", "kernel on GPU 0": the GPU is the only dimension of controls. */
-static char *name_value(const char *metric, const struct dims *at, char buf[160])
+static const char *name_value(const char *metric, const struct dims *at)
 {
     const char *name = word_of(metric)->name;
-    (void)snprintf(buf, 160, "%s", name[0] ? name : metric);
+    const char *text = str_fmt("%s", name[0] ? name : metric);
     if (at->n)
-        text_append(buf, 160, " ", "on GPU %.0f", at->of[0].at);
-    return buf;
+        str_add(&text, " ", "on GPU %.0f", at->of[0].at);
+    return text;
 }
 
 static bool is_number(const struct round_value *value)
@@ -53,16 +54,13 @@ static const struct round_value *first_of(const struct analysis *analysis,
     return values->n ? values->value + values->first[measured] : *end;
 }
 
-char *control_format(const char *metric, const struct dims *at, double ratio, char *buf,
-                     size_t size)
+const char *control_format(const char *metric, const struct dims *at, double ratio)
 {
-    char name[160];
     const struct word *word = word_of(metric);
     double percent = 100 * fabs(ratio - 1);
     int decimals = percent >= 0.95 ? 0 : percent >= 0.095 ? 1 : 2;
-    (void)snprintf(buf, size, "%s: %.*f%% %s", name_value(metric, at, name), decimals,
-                   fmax(percent, 0.01), ratio > 1 ? word->more : word->less);
-    return buf;
+    return str_fmt("%s: %.*f%% %s", name_value(metric, at), decimals, fmax(percent, 0.01),
+                   ratio > 1 ? word->more : word->less);
 }
 
 /* The widest range of all metrics, as largest / smallest; 1 = none. */
@@ -87,7 +85,6 @@ static double find_widest(const struct analysis *analysis, const struct round_va
 
 void control_find(const struct analysis *analysis, struct findings *findings)
 {
-    char name[160];
     unsigned far = 0;
     size_t n = 0;
     struct finding finding = {.id = "machine_moved", .subject = "the machine itself"};
@@ -107,7 +104,7 @@ void control_find(const struct analysis *analysis, struct findings *findings)
         far += fmax(values[i] / median, median / values[i]) > 1 + CONTROL_STEADY;
     free(values);
     text_set(finding.sentence, "changed by %.0f%% from round to round (%s", 100 * (range - 1),
-             name_value(widest->metric, &widest->dims, name));
+             name_value(widest->metric, &widest->dims));
     if (far)
         text_add(finding.sentence, ", %u of %zu rounds", far, n);
     text_add(finding.sentence, ")");

@@ -13,9 +13,8 @@
 #include "harness/rows/analysis.h"
 
 /* "copy of memory: 12% slower", "kernel on GPU 0: 3% faster"; for GPU cycles "longer" and
- * "shorter". Returns buf. */
-char *control_format(const char *metric, const struct dims *at, double ratio, char *buf,
-                     size_t size);
+ * "shorter". */
+const char *control_format(const char *metric, const struct dims *at, double ratio);
 
 /*
  * Adds a note if a metric's largest round is more than CONTROL_STEADY above its smallest. The note

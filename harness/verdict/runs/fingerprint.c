@@ -2,10 +2,10 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 
@@ -217,36 +217,32 @@ bool fingerprint_is_same(const struct fingerprint_distance *distance)
     return distance->distance <= same_units;
 }
 
-char *fingerprint_format_ratio(double ratio, char *buf, size_t size)
+const char *fingerprint_format_ratio(double ratio)
 {
     double percent = round(100 * fabs(ratio - 1));
     if (percent > 0)
-        (void)snprintf(buf, size, "%.0f%% %s", percent, ratio < 1 ? "worse" : "better");
-    else
-        (void)snprintf(buf, size, "same");
-    return buf;
+        return str_fmt("%.0f%% %s", percent, ratio < 1 ? "worse" : "better");
+    return "same";
 }
 
-char *fingerprint_format(const struct fingerprint_distance *distance, char *buf, size_t size)
+const char *fingerprint_format(const struct fingerprint_distance *distance)
 {
-    char ratio[40];
     if (!distance->shared) {
-        (void)snprintf(buf, size, "no verdict: the fingerprints share no value");
-        return buf;
+        return "no verdict: the fingerprints share no value";
     }
-    (void)snprintf(buf, size, "%s class (distance %.1f)",
-                   fingerprint_is_same(distance) ? "same" : "another", distance->distance);
+    const char *text =
+        str_fmt("%s class (distance %.1f)", fingerprint_is_same(distance) ? "same" : "another",
+                distance->distance);
     for (size_t i = 0; i < distance->nparts; i++) {
         const struct fingerprint_part *part = &distance->part[i];
         const struct fingerprint_difference *farthest = &distance->difference[part->farthest];
         if (!(part->distance > named_units))
             continue;
         const char *phrase = phrase_of(part->name);
-        text_append(buf, size, "; ", "%s%s %s here", phrase ? phrase : part->name,
-                    phrase ? "" : ":",
-                    fingerprint_format_ratio(farthest->ratio, ratio, sizeof(ratio)));
+        str_add(&text, "; ", "%s%s %s here", phrase ? phrase : part->name, phrase ? "" : ":",
+                fingerprint_format_ratio(farthest->ratio));
         if (part->n > 1)
-            text_append(buf, size, "", " (%s)", farthest->a->name);
+            str_add(&text, "", " (%s)", farthest->a->name);
     }
-    return buf;
+    return text;
 }

@@ -83,11 +83,11 @@ bool fingerprint_is_same(const struct fingerprint_distance *distance);
 /*
  * "same class (distance 0.7)" or "another class (distance 6.2)", then the parts that are more than
  * two units away: "; copies under memory load are 20% worse here (h2d)". "here" is the machine of
- * `b`. Returns buf.
+ * `b`.
  */
-char *fingerprint_format(const struct fingerprint_distance *distance, char *buf, size_t size);
+const char *fingerprint_format(const struct fingerprint_distance *distance);
 
-/* "20% worse", "5% better"; "same" within half a percent. Returns buf. */
-char *fingerprint_format_ratio(double ratio, char *buf, size_t size);
+/* "20% worse", "5% better"; "same" within half a percent. */
+const char *fingerprint_format_ratio(double ratio);
 
 #endif

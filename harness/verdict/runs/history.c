@@ -85,9 +85,9 @@ bool history_takes(const struct row *row)
 
 void history_name(const struct row *row, struct history_figure *figure)
 {
-    char said[DIMS_KEY_MAX + 64], own[ROW_PARAMS_MAX];
+    char own[ROW_PARAMS_MAX];
     *figure = (struct history_figure){.is_control = row->arm->is_control};
-    (void)format_dims(row->arm->bench, &row->dims, said, sizeof(said));
+    const char *said = format_dims(row->arm->bench, &row->dims);
     text_set(figure->arm, "%s, %s, %u worker%s%s%s%s", row->bench, row->placement, row->workers,
              row->workers == 1 ? "" : "s", device_mark(device_find(row->device)),
              said[0] ? ", " : "", said);
@@ -244,7 +244,6 @@ static struct end judge_end(const struct judged *judged)
 static struct finding describe(const struct history *history, const struct history_series *series,
                                const char *id, const struct change *change)
 {
-    char ratio[32], low[32], high[32], was[64], is[64];
     const struct history_run *run = &history->runs[run_of(series, change->at)];
     const struct history_run *before = &history->runs[run_of(series, change->at - 1)];
     bool other = before->commit[0] && run->commit[0] && strcmp(before->commit, run->commit) != 0;
@@ -255,14 +254,13 @@ static struct finding describe(const struct history *history, const struct histo
     text_set(finding.id, "%s", id);
     text_set(finding.subject, "%.230s", series->figure.arm);
     text_set(finding.metric, "%s", series->figure.metric);
-    (void)number_format_sentence(change->evidence.base, series->figure.unit, was, sizeof(was));
-    (void)number_format_sentence(change->evidence.other, series->figure.unit, is, sizeof(is));
+    const char *was = number_format_sentence(change->evidence.base, series->figure.unit);
+    const char *is = number_format_sentence(change->evidence.other, series->figure.unit);
     text_add(finding.sentence, "%s %s (%s to %s) with run %u of %zu, %s: %s -> %s",
-             series->figure.metric,
-             comparison_format_ratio(change->evidence.ratio, ratio, sizeof(ratio)),
-             comparison_format_ratio(change->evidence.low, low, sizeof(low)),
-             comparison_format_ratio(change->evidence.high, high, sizeof(high)),
-             run_of(series, change->at) + 1, history->nruns, run->started, was, is);
+             series->figure.metric, comparison_format_ratio(change->evidence.ratio),
+             comparison_format_ratio(change->evidence.low),
+             comparison_format_ratio(change->evidence.high), run_of(series, change->at) + 1,
+             history->nruns, run->started, was, is);
     text_set(finding.evidence, "%.30s -> %.30s; run %.48s%s%.30s%s%.30s", was, is, run->run_id,
              other ? "; contend " : "", other ? before->commit : "", other ? " -> " : "",
              other ? run->commit : "");
@@ -273,7 +271,6 @@ static void report_end(const struct judged *judged)
 {
     const struct changes *changes = &judged->series->changes;
     const struct end end = judge_end(judged);
-    char ratio[32];
     if (!end.change.significant)
         return;
     const struct change *last = &changes->change[changes->n - 1];
@@ -286,7 +283,7 @@ static void report_end(const struct judged *judged)
         text_add(finding.sentence, ", in steps");
     if (end.control)
         text_add(finding.sentence, "; the machine itself changed: %s %s",
-                 end.control->figure.metric, comparison_format_ratio(end.by, ratio, sizeof(ratio)));
+                 end.control->figure.metric, comparison_format_ratio(end.by));
     finding.outcome = end.outcome;
     finding.severity = end.outcome == OUTCOME_SLOWER    ? FINDING_BAD
                        : end.outcome == OUTCOME_UNCLEAR ? FINDING_DOUBT

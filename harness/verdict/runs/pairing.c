@@ -72,12 +72,11 @@ static bool ends_params(const char *name)
 static bool is_default(const struct opt *opt, const char *value)
 {
     alignas(max_align_t) unsigned char field[sizeof(struct opt_texts)] = {0};
-    char text[VALUE_MAX];
     struct opt alone = *opt;
     struct err err;
     alone.offset = 0;
     return (!opt->def || !opt_set(&alone, field, opt->def, &err)) &&
-           !strcmp(opt_format_value(&alone, field, text, sizeof(text)), value);
+           !strcmp(opt_format_value(&alone, field), value);
 }
 
 char *params_without_defaults(const struct opt *opts, const char *params, char *buf, size_t size)

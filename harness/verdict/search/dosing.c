@@ -261,7 +261,6 @@ static void add_fastest(const struct analysis *analysis, const struct dosing_cur
     const enum placement fastest = curves->placement[order[0]];
     struct evidence lead = evidence_none; /* in the end over the second */
     bool leads = true, keeps_most = true;
-    char ratio[40], interval[80];
     if (n < 2)
         return;
     for (size_t i = n - 1; i > 0; i--) {
@@ -276,9 +275,8 @@ static void add_fastest(const struct analysis *analysis, const struct dosing_cur
         return;
     }
     text_add(finding->sentence, " %s is the fastest there, %s %s, %s.",
-             placement_infos[fastest].name, advice_format_ratio(lead.ratio, ratio, sizeof(ratio)),
-             placement_infos[curves->placement[order[1]]].name,
-             advice_format_interval(&lead, interval, sizeof(interval)));
+             placement_infos[fastest].name, advice_format_ratio(lead.ratio),
+             placement_infos[curves->placement[order[1]]].name, advice_format_interval(&lead));
     if (keeps_most)
         text_add(finding->sentence, " It also keeps the most.");
     if (advice_may_advise(fastest))
@@ -290,7 +288,6 @@ void dosing_judge(const struct analysis *analysis, struct findings *findings)
 {
     struct dosing_curves curves;
     size_t order[PLACEMENTS], level, n;
-    char dose[DOSE_TEXT_MAX];
     if (!dosing_read(analysis, &curves) || curves.n < 2)
         return;
     level = curves.n / 2;
@@ -304,7 +301,7 @@ void dosing_judge(const struct analysis *analysis, struct findings *findings)
                               .value = best->retention.ratio,
                               .low = best->retention.low,
                               .high = best->retention.high};
-    text_set(finding.sentence, "At %s ", dose_format(&best->arm->dose, dose));
+    text_set(finding.sentence, "At %s ", dose_format(&best->arm->dose));
     for (size_t i = 0; i < n; i++) {
         text_add(finding.sentence, "%s", i ? ", " : "");
         add_retention(&curves, order[i], level, i ? "" : " keeps", &finding);

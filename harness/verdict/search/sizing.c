@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/verdict/advice/advice.h"
@@ -280,7 +281,6 @@ static void add_enough(const struct sizing_curves *curves, const struct result *
 void sizing_judge(const struct analysis *analysis, struct findings *findings)
 {
     struct sizing_curves curves;
-    char median[32], worst[32];
     if (!sizing_read(analysis, &curves) || curves.enough == curves.n)
         return;
     add_enough(&curves, analysis->result, findings);
@@ -294,7 +294,6 @@ void sizing_judge(const struct analysis *analysis, struct findings *findings)
         findings_putf(findings, &finding,
                       "%u times one worker with as many cores predicts %u workers with a median "
                       "error of %s, at worst %s: the cost of shared memory, caches and clocks.",
-                      curves.workers, curves.workers,
-                      text_percent(curves.median_error, median, sizeof(median)),
-                      text_percent(curves.worst_error, worst, sizeof(worst)));
+                      curves.workers, curves.workers, text_percent(curves.median_error),
+                      text_percent(curves.worst_error));
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/stats/stats.h"
 
@@ -23,12 +24,10 @@ void tune_free(struct tune *tune)
     tune->rates = NULL;
 }
 
-char *tune_format_time(double seconds, char buf[TUNE_TIME_MAX])
+const char *tune_format_time(double seconds)
 {
     bool minutes = seconds > 90;
-    (void)snprintf(buf, TUNE_TIME_MAX, minutes ? "%.0fm" : "%.0f",
-                   ceil(minutes ? seconds / 60 : seconds));
-    return buf;
+    return str_fmt(minutes ? "%.0fm" : "%.0f", ceil(minutes ? seconds / 60 : seconds));
 }
 
 static struct arm *arm_of(const struct tune *tune, const struct result *result, size_t setting)
@@ -184,15 +183,14 @@ double tune_time_for_all(const struct tune *tune)
 
 bool tune_read_time(const struct tune *tune, char *buf, size_t size)
 {
-    char enough[TUNE_TIME_MAX];
     size_t tried = expect_tried(tune, tune->max_time_s);
     if (tried >= tune->npossible)
         return false;
     (void)snprintf(buf, size,
                    "a setting takes %s s: there is time for about %zu of %zu settings; "
                    "--max-time %s tries all",
-                   UNITS_PLAIN(3, tune->arm_s), tried, tune->npossible,
-                   tune_format_time(tune_time_for_all(tune), enough));
+                   units_plain(tune->arm_s, 3), tried, tune->npossible,
+                   tune_format_time(tune_time_for_all(tune)));
     return true;
 }
 

@@ -128,8 +128,7 @@ int tune_begin_fresh(struct tune *tune, struct result *result, struct err *err);
 void tune_next_fresh(struct tune *tune, const struct analysis *analysis, struct result *result);
 
 /* "90", "8m": seconds as an option's value, rounded up. */
-enum { TUNE_TIME_MAX = 32 };
-char *tune_format_time(double seconds, char buf[TUNE_TIME_MAX]);
+const char *tune_format_time(double seconds);
 
 /* The time that tries all settings, if each takes as long as those already tried. */
 double tune_time_for_all(const struct tune *tune);

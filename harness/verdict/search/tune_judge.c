@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/stats/stats.h"
@@ -44,15 +45,13 @@ static const char *name_at(const struct judged *judged, size_t arm)
 }
 
 /* "75% (95% 74% to 76%)" */
-static char *format_share(const struct evidence *ratio, char *buf, size_t size)
+static const char *format_share(const struct evidence *ratio)
 {
-    char low[16], high[16];
-    (void)text_percent(ratio->ratio, buf, size);
+    const char *text = text_percent(ratio->ratio);
     if (!isnan(ratio->low))
-        text_append(buf, size, " ", "(%s %s to %s)", evidence_interval_name(ratio),
-                    text_percent(ratio->low, low, sizeof(low)),
-                    text_percent(ratio->high, high, sizeof(high)));
-    return buf;
+        str_add(&text, " ", "(%s %s to %s)", evidence_interval_name(ratio),
+                text_percent(ratio->low), text_percent(ratio->high));
+    return text;
 }
 
 /* It failed in some fresh rounds: the rates of its other rounds do not count. */
@@ -72,14 +71,13 @@ static const struct setting *recommended(const struct judged *judged)
 }
 
 /* "4 of at most 300" settings, or "": all were tried. */
-static const char *format_tried(const struct tune *tune, char buf[64])
+static const char *format_tried(const struct tune *tune)
 {
     const size_t all = tune->npossible + tune->settings.nleft;
-    buf[0] = '\0';
     if (tune->ntried < all)
-        (void)snprintf(buf, 64, "%zu of %s%zu settings", tune->ntried,
+        return str_fmt("%zu of %s%zu settings", tune->ntried,
                        tune->settings.nleft ? "at most " : "", all);
-    return buf;
+    return "";
 }
 
 static void add_recommended(const struct judged *judged)
@@ -89,7 +87,7 @@ static void add_recommended(const struct judged *judged)
     const struct arm_rounds *arms = judged->analysis->rounds.arms;
     const struct setting *setting = recommended(judged);
     struct finding finding = {.id = "tune", .value = NAN, .low = NAN, .high = NAN};
-    char gain[200], tried[64];
+    const char *tried = format_tried(tune);
     if (recommendation->arm >= 0)
         advice_note_gain(&recommendation->gain, &finding);
     if (!setting)
@@ -97,8 +95,7 @@ static void add_recommended(const struct judged *judged)
     else if (recommendation->reference_failed) /* `none` gave no rate, so there is no ratio */
         text_set(finding.sentence,
                  "recommended: %s, %s %s; no fresh round of none gave a rate (%.*s).",
-                 name_at(judged, setting->arm),
-                 units_format_si(arms[recommendation->arm].rate, gain, sizeof(gain)),
+                 name_at(judged, setting->arm), units_si(arms[recommendation->arm].rate),
                  arms[recommendation->arm].rate_unit,
                  advice_reason_length(&arms[recommendation->reference]),
                  arms[recommendation->reference].reason);
@@ -107,16 +104,16 @@ static void add_recommended(const struct judged *judged)
                  "recommended: %s, %s. Measured in %zu fresh round%s, after a search among %zu "
                  "setting%s.",
                  name_at(judged, setting->arm),
-                 advice_format_gain(judged->analysis, recommendation, gain, sizeof(gain)),
-                 recommendation->gain.rounds, recommendation->gain.rounds == 1 ? "" : "s",
-                 tune->ntried, tune->ntried == 1 ? "" : "s");
+                 advice_format_gain(judged->analysis, recommendation), recommendation->gain.rounds,
+                 recommendation->gain.rounds == 1 ? "" : "s", tune->ntried,
+                 tune->ntried == 1 ? "" : "s");
     if (!finding.sentence[0])
         return;
     if (setting)
         (void)advice_command(judged->analysis->result,
                              &judged->analysis->result->arms[setting->arm], finding.command,
                              sizeof(finding.command));
-    if (format_tried(tune, tried)[0]) /* the best only of those tried */
+    if (tried[0]) /* the best only of those tried */
         findings_putf(judged->findings, &finding, "tried %s, others may be better; %s", tried,
                       finding.sentence);
     else
@@ -139,7 +136,6 @@ static void add_leader(const struct judged *judged)
     const struct setting *setting = recommended(judged);
     const char *name = setting ? name_at(judged, setting->arm) : "";
     struct finding finding = {.id = "tune_other", .value = NAN, .low = NAN, .high = NAN};
-    char share[80];
     bool measured = is_same(setting_of(judged, TUNE_LEADER), led);
     bool failed = has_failed(judged, TUNE_LEADER) && measured;
     if (failed && !setting) {
@@ -159,7 +155,7 @@ static void add_leader(const struct judged *judged)
         text_set(finding.sentence,
                  "%s led the search, but is harder to apply: in the fresh rounds %s reaches %s of "
                  "its throughput.",
-                 leader, name, format_share(&more, share, sizeof(share)));
+                 leader, name, format_share(&more));
     }
     findings_put(judged->findings, &finding);
 }
@@ -167,7 +163,6 @@ static void add_leader(const struct judged *judged)
 static void add_fewer(const struct judged *judged, enum tune_role role)
 {
     const struct finding finding = {.id = "tune_fewer_cores"};
-    char share[80];
     if (!has_role(judged, role))
         return;
     const struct setting *simplest = setting_of(judged, TUNE_SIMPLEST);
@@ -183,7 +178,7 @@ static void add_fewer(const struct judged *judged, enum tune_role role)
     else if (kept.rounds)
         findings_putf(judged->findings, &finding,
                       "With %lld core%s less, %s keeps %s of its throughput.", fewer, plural, of,
-                      format_share(&kept, share, sizeof(share)));
+                      format_share(&kept));
 }
 
 /* No setting gave a rate in each round, so a longer time would not help. */
@@ -206,32 +201,32 @@ static void add_none_ended(const struct judged *judged)
 static void add_short(const struct judged *judged)
 {
     const struct tune *tune = judged->tune;
-    char rounds[80] = "There was no time for a fresh round", enough[TUNE_TIME_MAX];
+    char rounds[80] = "There was no time for a fresh round";
     size_t n = has_role(judged, TUNE_NONE) ? arm_of(judged, TUNE_NONE)->nobservations : 0;
     if (tune->fresh_rounds || n >= TUNE_FRESH_LEAST)
         return;
     if (n)
         text_set(rounds, "There was time for %zu fresh round%s of none", n, n == 1 ? "" : "s");
-    findings_putf(
-        judged->findings, &(struct finding){.id = "tune_short", .severity = FINDING_DOUBT},
-        "%s, but an interval takes %d. A round of none and one other setting takes %s "
-        "s here: --max-time %s suffices.",
-        rounds, TUNE_FRESH_LEAST, UNITS_PLAIN(3, tune->pair_s),
-        tune_format_time(TUNE_FRESH_LEAST * tune->pair_s / (1 - TUNE_SEARCH_SHARE), enough));
+    findings_putf(judged->findings,
+                  &(struct finding){.id = "tune_short", .severity = FINDING_DOUBT},
+                  "%s, but an interval takes %d. A round of none and one other setting takes %s "
+                  "s here: --max-time %s suffices.",
+                  rounds, TUNE_FRESH_LEAST, units_plain(tune->pair_s, 3),
+                  tune_format_time(TUNE_FRESH_LEAST * tune->pair_s / (1 - TUNE_SEARCH_SHARE)));
 }
 
 static void add_untried(const struct judged *judged)
 {
     const struct tune *tune = judged->tune;
     struct finding finding = {.id = "tune_untried"};
-    char tried[64], enough[TUNE_TIME_MAX];
-    if (!format_tried(tune, tried)[0])
+    const char *tried = format_tried(tune);
+    if (!tried[0])
         return;
     text_set(finding.sentence,
              "%s were tried: the placements first, then changes of those that did well.", tried);
     if (tune->ntried < tune->npossible)
         text_add(finding.sentence, " A setting takes %s s here: --max-time %s tries %s.",
-                 UNITS_PLAIN(3, tune->arm_s), tune_format_time(tune_time_for_all(tune), enough),
+                 units_plain(tune->arm_s, 3), tune_format_time(tune_time_for_all(tune)),
                  tune->settings.nleft ? "more" : "all");
     findings_put(judged->findings, &finding);
 }

@@ -77,30 +77,29 @@ static cudaError_t open_queues(struct gpu_copy_device *device)
     return error == cudaSuccess ? load_kernels() : error;
 }
 
-static int open_device(struct gpu_copy *copy, unsigned gpu, const char *pci_bdf, char *msg,
-                       size_t size)
+static int open_device(struct gpu_copy *copy, unsigned gpu, const char *pci_bdf, struct err *err)
 {
     struct gpu_copy_device *device = &copy->device[gpu];
     char what[80];
     copy->selected = gpu;
-    int rc = gpu_open(pci_bdf, cudaDeviceScheduleSpin, &device->ordinal, msg, size);
+    int rc = gpu_open(pci_bdf, cudaDeviceScheduleSpin, &device->ordinal, err);
     if (!rc)
-        rc = gpu_checked(open_queues(device), "streams of the GPU", msg, size);
+        rc = gpu_checked(open_queues(device), "streams of the GPU", err);
     (void)snprintf(what, sizeof(what), "buffer of %zu bytes", copy->bytes);
     for (int i = 0; i < BUFFERS && !rc; i++)
-        rc = gpu_checked(cudaMalloc(&device->buffer[i], copy->bytes), what, msg, size);
+        rc = gpu_checked(cudaMalloc(&device->buffer[i], copy->bytes), what, err);
     if (!rc)
-        rc = gpu_checked(cudaMalloc(&device->wrong, sizeof(*device->wrong)), what, msg, size);
+        rc = gpu_checked(cudaMalloc(&device->wrong, sizeof(*device->wrong)), what, err);
     return rc;
 }
 
 /* Enables access of GPU a to the memory of GPU b, if the machine supports it. */
-static int open_way(struct gpu_copy *copy, unsigned a, unsigned b, char *msg, size_t size)
+static int open_way(struct gpu_copy *copy, unsigned a, unsigned b, struct err *err)
 {
     int can = 0;
     int to = copy->device[b].ordinal;
     int rc = gpu_checked(cudaDeviceCanAccessPeer(&can, copy->device[a].ordinal, to),
-                         "access between GPUs", msg, size);
+                         "access between GPUs", err);
     if (rc || !can)
         return rc;
     cudaError_t error = cudaDeviceEnablePeerAccess(to, 0);
@@ -109,7 +108,7 @@ static int open_way(struct gpu_copy *copy, unsigned a, unsigned b, char *msg, si
     /* CUDA limits the number of a GPU's peers: beyond it, copies of the pair are staged. */
     if (copy->reaches[a][b] || error == cudaErrorTooManyPeers)
         return 0;
-    return gpu_fail(error, "access between GPUs", msg, size);
+    return gpu_fail(error, "access between GPUs", err);
 }
 
 static bool is_open(const struct gpu_copy *copy, unsigned gpu)
@@ -117,65 +116,63 @@ static bool is_open(const struct gpu_copy *copy, unsigned gpu)
     return copy->device[gpu].stream[0] != NULL;
 }
 
-static int open_ways(struct gpu_copy *copy, char *msg, size_t size)
+static int open_ways(struct gpu_copy *copy, struct err *err)
 {
     int rc = 0;
     for (unsigned a = 0; a < copy->ngpus && !rc; a++) {
         if (!is_open(copy, a))
             continue;
-        rc = gpu_checked(gpu_copy_select(copy, a), "cannot use the GPU", msg, size);
+        rc = gpu_checked(gpu_copy_select(copy, a), "cannot use the GPU", err);
         copy->reaches[a][a] = true;
         for (unsigned b = 0; b < copy->ngpus && !rc; b++)
             if (a != b && is_open(copy, b))
-                rc = open_way(copy, a, b, msg, size);
+                rc = open_way(copy, a, b, err);
     }
     return rc;
 }
 
-static int open_latch(struct gpu_copy *copy, char *msg, size_t size)
+static int open_latch(struct gpu_copy *copy, struct err *err)
 {
     int rc = gpu_checked(cudaHostAlloc(&copy->latch, (1 + GPU_COPY_GPUS) * sizeof(*copy->latch),
                                        cudaHostAllocPortable | cudaHostAllocMapped),
-                         "latch of the streams", msg, size);
+                         "latch of the streams", err);
     copy->expired = copy->latch ? copy->latch + 1 : NULL;
     return rc;
 }
 
-static int open_all(struct gpu_copy *copy, const char *const *pci_bdf, char *msg, size_t size)
+static int open_all(struct gpu_copy *copy, const char *const *pci_bdf, struct err *err)
 {
     int rc = 0;
     for (unsigned gpu = 0; gpu < copy->ngpus && !rc; gpu++)
         if (pci_bdf[gpu])
-            rc = open_device(copy, gpu, pci_bdf[gpu], msg, size);
+            rc = open_device(copy, gpu, pci_bdf[gpu], err);
     if (!rc)
-        rc = open_ways(copy, msg, size);
+        rc = open_ways(copy, err);
     if (!rc)
-        rc = open_latch(copy, msg, size);
+        rc = open_latch(copy, err);
     for (unsigned gpu = 0; gpu < copy->ngpus && !rc; gpu++)
         if (is_open(copy, gpu))
             rc = gpu_copy_fill(copy, gpu, gpu_copy_source(copy, gpu), copy->bytes,
-                               gpu_copy_salt(gpu), msg, size);
+                               gpu_copy_salt(gpu), err);
     return rc;
 }
 
 int gpu_copy_open(const char *const *pci_bdf, unsigned ngpus, size_t bytes, struct gpu_copy **copy,
-                  unsigned *failed, char *msg, size_t size)
+                  unsigned *failed, struct err *err)
 {
     *copy = NULL;
     *failed = ngpus;
     if (ngpus == 0 || ngpus > GPU_COPY_GPUS || bytes == 0 || bytes % GPU_COPY_GRAIN) {
-        (void)snprintf(msg, size, "%u GPUs, %zu bytes: at most %d GPUs, multiples of %d bytes",
+        return err_set(err, -EINVAL, "%u GPUs, %zu bytes: at most %d GPUs, multiples of %d bytes",
                        ngpus, bytes, GPU_COPY_GPUS, GPU_COPY_GRAIN);
-        return -EINVAL;
     }
     struct gpu_copy *opened = (struct gpu_copy *)calloc(1, sizeof(*opened));
     if (!opened) {
-        (void)snprintf(msg, size, "cannot allocate the state of %u GPUs", ngpus);
-        return -ENOMEM;
+        return err_set(err, -ENOMEM, "cannot allocate the state of %u GPUs", ngpus);
     }
     opened->ngpus = ngpus;
     opened->bytes = bytes;
-    int rc = open_all(opened, pci_bdf, msg, size);
+    int rc = open_all(opened, pci_bdf, err);
     *failed = rc ? opened->selected : ngpus;
     if (rc)
         gpu_copy_close(opened);
@@ -209,11 +206,11 @@ bool gpu_copy_is_direct(const struct gpu_copy *copy, unsigned a, unsigned b)
     return copy->reaches[a][b] && copy->reaches[b][a];
 }
 
-int gpu_copy_pin(void *base, size_t bytes, char *msg, size_t size)
+int gpu_copy_pin(void *base, size_t bytes, struct err *err)
 {
     return gpu_checked(
         cudaHostRegister(base, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped),
-        "page-locking of host memory", msg, size);
+        "page-locking of host memory", err);
 }
 
 void gpu_copy_unpin(void *base)
@@ -221,10 +218,10 @@ void gpu_copy_unpin(void *base)
     (void)cudaHostUnregister(base);
 }
 
-int gpu_copy_alloc_combined(size_t bytes, void **base, char *msg, size_t size)
+int gpu_copy_alloc_combined(size_t bytes, void **base, struct err *err)
 {
     unsigned flags = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
-    return gpu_checked(cudaHostAlloc(base, bytes, flags), "write-combined host memory", msg, size);
+    return gpu_checked(cudaHostAlloc(base, bytes, flags), "write-combined host memory", err);
 }
 
 void gpu_copy_free_combined(void *base)
@@ -325,30 +322,28 @@ static cudaError_t queue_all(struct gpu_copy *copy, const struct gpu_copy_flow *
 }
 
 /* -ETIME if a stream continued by itself before everything was queued. */
-static int check_held(struct gpu_copy *copy, char *msg, size_t size)
+static int check_held(struct gpu_copy *copy, struct err *err)
 {
     for (unsigned gpu = 0; gpu < copy->ngpus; gpu++) {
         if (!((volatile int *)copy->expired)[gpu])
             continue;
         copy->selected = gpu;
-        (void)snprintf(msg, size,
+        return err_set(err, -ETIME,
                        "copies were to begin together and did not: queueing them took more than "
                        "%.0f s (CUDA_LAUNCH_BLOCKING or a debugger makes each launch wait, or the "
                        "process was stopped)",
                        (double)hold_limit_ns * 1e-9);
-        return -ETIME;
     }
     return 0;
 }
 
 int gpu_copy_time(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsigned nflows,
-                  unsigned copies, struct gpu_copy_progress *progress, char *msg, size_t size)
+                  unsigned copies, struct gpu_copy_progress *progress, struct err *err)
 {
     volatile int *latch = copy->latch;
     for (unsigned i = 0; i < nflows; i++)
         if (stream_of(flows, i) >= GPU_COPY_STREAMS) {
-            (void)snprintf(msg, size, "more than %d copies at once", GPU_COPY_STREAMS);
-            return -EINVAL;
+            return err_set(err, -EINVAL, "more than %d copies at once", GPU_COPY_STREAMS);
         }
     memset(copy->expired, 0, GPU_COPY_GPUS * sizeof(*copy->expired));
     *latch = 0;
@@ -364,8 +359,7 @@ int gpu_copy_time(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsi
         at = copy->selected;
     }
     copy->selected = at;
-    return error == cudaSuccess ? check_held(copy, msg, size)
-                                : gpu_fail(error, "timing of copies", msg, size);
+    return error == cudaSuccess ? check_held(copy, err) : gpu_fail(error, "timing of copies", err);
 }
 
 static double now_ns()
@@ -376,7 +370,7 @@ static double now_ns()
 }
 
 int gpu_copy_latency(struct gpu_copy *copy, const struct gpu_copy_flow *flow, unsigned samples,
-                     double *ns, char *msg, size_t size)
+                     double *ns, struct err *err)
 {
     const struct gpu_copy_device *device = &copy->device[flow->gpu];
     cudaStream_t stream = device->stream[0];
@@ -389,7 +383,7 @@ int gpu_copy_latency(struct gpu_copy *copy, const struct gpu_copy_flow *flow, un
         if (i >= LATENCY_WARMUP)
             ns[i - LATENCY_WARMUP] = now_ns() - start_ns;
     }
-    return gpu_checked(error, "latency of copies", msg, size);
+    return gpu_checked(error, "latency of copies", err);
 }
 
 static void close_device(struct gpu_copy_device *device)

@@ -4,7 +4,7 @@
  * `source` (holds a pattern after open) and `target`. Pattern: the 8-byte word at index i of a
  * buffer is mix64(i + (salt << 40)), so that all words of all buffers differ.
  *
- *   gpu_copy_open(bdfs, ngpus, bytes, &copy, &failed, msg, size);
+ *   gpu_copy_open(bdfs, ngpus, bytes, &copy, &failed, err);
  *   struct gpu_copy_flow flow = {.to = gpu_copy_target(copy, 0), .from = host, .bytes = bytes,
  *                                .gpu = 0};
  *   gpu_copy_fill(copy, 0, host, bytes, salt, ...);
@@ -14,7 +14,7 @@
  *   gpu_copy_close(copy);
  *
  * One handle belongs to one thread, and a process has one at a time. Functions that can fail
- * return 0 or a negative errno and then write one line to msg (size bytes), as gpu_common.h says.
+ * return 0 or a negative errno and then write one line to err, as gpu_common.h says.
  *
  * Source: the method (copies queued behind a kernel that waits for the host, so that no launch is
  * in the interval) is that of NVIDIA's nvbandwidth, memcpy.cpp and kernels.cu.
@@ -25,6 +25,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "harness/lib/base/err.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,7 +54,7 @@ struct gpu_copy_flow {
  * try fewer bytes.
  */
 int gpu_copy_open(const char *const *pci_bdf, unsigned ngpus, size_t bytes, struct gpu_copy **copy,
-                  unsigned *failed, char *msg, size_t size);
+                  unsigned *failed, struct err *err);
 
 /* After an error of a call below: the GPU on which it occurred. */
 unsigned gpu_copy_selected(const struct gpu_copy *copy);
@@ -66,24 +68,23 @@ void *gpu_copy_target(const struct gpu_copy *copy, unsigned gpu);
 bool gpu_copy_is_direct(const struct gpu_copy *copy, unsigned a, unsigned b);
 
 /* After an open: page-locks memory for all GPUs, maps it for them, and touches missing pages. */
-int gpu_copy_pin(void *base, size_t bytes, char *msg, size_t size);
+int gpu_copy_pin(void *base, size_t bytes, struct err *err);
 void gpu_copy_unpin(void *base);
 
 /* Page-locked, write-combined host memory: CPU reads of it are very slow. The free is NULL-safe. */
-int gpu_copy_alloc_combined(size_t bytes, void **base, char *msg, size_t size);
+int gpu_copy_alloc_combined(size_t bytes, void **base, struct err *err);
 void gpu_copy_free_combined(void *base);
 
 /* Writes the pattern into memory of any kind, by GPU `gpu`. `bytes` <= that of open. */
 int gpu_copy_fill(struct gpu_copy *copy, unsigned gpu, void *base, size_t bytes, uint64_t salt,
-                  char *msg, size_t size);
+                  struct err *err);
 
 /* Sets all bits in the flow's destination; no word of a pattern has all bits set. */
-int gpu_copy_poison(struct gpu_copy *copy, const struct gpu_copy_flow *flow, char *msg,
-                    size_t size);
+int gpu_copy_poison(struct gpu_copy *copy, const struct gpu_copy_flow *flow, struct err *err);
 
 /* Compares the flow's destination with the pattern, on the device. -EBADMSG: a word is wrong. */
 int gpu_copy_check(struct gpu_copy *copy, const struct gpu_copy_flow *flow, uint64_t salt,
-                   char *msg, size_t size);
+                   struct err *err);
 
 /*
  * The progress of a flow: copies[i] were done seconds[i] after its first copy began. The last of
@@ -101,14 +102,14 @@ struct gpu_copy_progress {
  * began before all was queued.
  */
 int gpu_copy_time(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsigned nflows,
-                  unsigned copies, struct gpu_copy_progress *progress, char *msg, size_t size);
+                  unsigned copies, struct gpu_copy_progress *progress, struct err *err);
 
 /*
  * ns[i]: host time of one copy and the wait for it, for `samples` copies. The thread spins while it
  * waits.
  */
 int gpu_copy_latency(struct gpu_copy *copy, const struct gpu_copy_flow *flow, unsigned samples,
-                     double *ns, char *msg, size_t size);
+                     double *ns, struct err *err);
 
 /* Waits for work in flight and frees everything except memory still pinned. NULL-safe. */
 void gpu_copy_close(struct gpu_copy *copy);

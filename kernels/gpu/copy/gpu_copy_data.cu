@@ -1,7 +1,6 @@
 /* The data of gpu_copy.h: patterns, poison, and checks. */
 #include <cerrno>
 #include <cinttypes>
-#include <cstdio>
 
 #include "kernels/cpu/mix64.h"
 #include "kernels/gpu/copy/gpu_copy_device.cuh"
@@ -58,7 +57,7 @@ static cudaError_t select_owner(struct gpu_copy *copy, const void *address, unsi
 }
 
 int gpu_copy_fill(struct gpu_copy *copy, unsigned gpu, void *base, size_t bytes, uint64_t salt,
-                  char *msg, size_t size)
+                  struct err *err)
 {
     bool home;
     cudaError_t error = select_owner(copy, base, gpu, &home);
@@ -74,10 +73,10 @@ int gpu_copy_fill(struct gpu_copy *copy, unsigned gpu, void *base, size_t bytes,
         error = cudaMemcpyAsync(base, words, bytes, cudaMemcpyDefault, stream);
     if (error == cudaSuccess)
         error = cudaStreamSynchronize(stream);
-    return gpu_checked(error, "filling of a buffer", msg, size);
+    return gpu_checked(error, "filling of a buffer", err);
 }
 
-int gpu_copy_poison(struct gpu_copy *copy, const struct gpu_copy_flow *flow, char *msg, size_t size)
+int gpu_copy_poison(struct gpu_copy *copy, const struct gpu_copy_flow *flow, struct err *err)
 {
     bool home;
     cudaError_t error = select_owner(copy, flow->to, flow->gpu, &home);
@@ -90,7 +89,7 @@ int gpu_copy_poison(struct gpu_copy *copy, const struct gpu_copy_flow *flow, cha
         error = cudaMemcpyAsync(flow->to, all_set, flow->bytes, cudaMemcpyDefault, stream);
     if (error == cudaSuccess)
         error = cudaStreamSynchronize(stream);
-    return gpu_checked(error, "poisoning of a buffer", msg, size);
+    return gpu_checked(error, "poisoning of a buffer", err);
 }
 
 /* *wrong: index of the first wrong word; ~0 if all are right. */
@@ -120,7 +119,7 @@ static cudaError_t fetch(const struct gpu_copy_device *device, const struct gpu_
 }
 
 int gpu_copy_check(struct gpu_copy *copy, const struct gpu_copy_flow *flow, uint64_t salt,
-                   char *msg, size_t size)
+                   struct err *err)
 {
     bool home;
     cudaError_t error = select_owner(copy, flow->to, flow->gpu, &home);
@@ -136,10 +135,10 @@ int gpu_copy_check(struct gpu_copy *copy, const struct gpu_copy_flow *flow, uint
     if (error == cudaSuccess && wrong < n)
         error = cudaMemcpy(&got, words + wrong, sizeof(got), cudaMemcpyDeviceToHost);
     if (error != cudaSuccess)
-        return gpu_fail(error, "check of a copy", msg, size);
+        return gpu_fail(error, "check of a copy", err);
     if (wrong >= n)
         return 0;
-    (void)snprintf(msg, size, "wrong data: word %llu of %zu is 0x%016" PRIx64 ", not 0x%016" PRIx64,
-                   wrong, n, got, pattern(wrong, salt));
-    return -EBADMSG;
+    return err_set(err, -EBADMSG,
+                   "wrong data: word %llu of %zu is 0x%016" PRIx64 ", not 0x%016" PRIx64, wrong, n,
+                   got, pattern(wrong, salt));
 }

@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -25,7 +24,7 @@ struct gpu_upload {
     uint64_t queued, arrived; /* pieces so far; piece n uses slot n % DEPTH */
 };
 
-static int open_slot(struct slot *slot, unsigned index, size_t bytes, char *msg, size_t size)
+static int open_slot(struct slot *slot, unsigned index, size_t bytes, struct err *err)
 {
     cudaError_t error = cudaHostAlloc((void **)&slot->host, bytes, cudaHostAllocDefault);
     if (error == cudaSuccess)
@@ -38,29 +37,27 @@ static int open_slot(struct slot *slot, unsigned index, size_t bytes, char *msg,
         error = cudaEventCreateWithFlags(&slot->arrived, cudaEventBlockingSync);
     for (size_t i = 0; i < bytes / sizeof(*slot->host) && error == cudaSuccess; i++)
         slot->host[i] = mix64(i + ((uint64_t)index << 40));
-    return gpu_checked(error, "buffers of copies to the GPU", msg, size);
+    return gpu_checked(error, "buffers of copies to the GPU", err);
 }
 
-int gpu_upload_open(const char *pci_bdf, size_t most, struct gpu_upload **upload, char *msg,
-                    size_t size)
+int gpu_upload_open(const char *pci_bdf, size_t most, struct gpu_upload **upload, struct err *err)
 {
     *upload = NULL;
     struct gpu_upload *opened = (struct gpu_upload *)calloc(1, sizeof(*opened));
     if (!opened) {
-        (void)snprintf(msg, size, "cannot allocate the state of copies to the GPU");
-        return -ENOMEM;
+        return err_set(err, -ENOMEM, "cannot allocate the state of copies to the GPU");
     }
     opened->most = most;
     int ordinal;
-    int rc = gpu_open(pci_bdf, cudaDeviceScheduleBlockingSync, &ordinal, msg, size);
+    int rc = gpu_open(pci_bdf, cudaDeviceScheduleBlockingSync, &ordinal, err);
     if (!rc)
         rc = gpu_checked(cudaStreamCreateWithFlags(&opened->stream, cudaStreamNonBlocking),
-                         "stream of the GPU", msg, size);
+                         "stream of the GPU", err);
     for (unsigned i = 0; i < GPU_UPLOAD_DEPTH && !rc; i++)
-        rc = open_slot(&opened->slot[i], i, most, msg, size);
+        rc = open_slot(&opened->slot[i], i, most, err);
     /* The stream does not wait for the default stream, where memset runs. */
     if (!rc)
-        rc = gpu_checked(cudaDeviceSynchronize(), "buffers of copies to the GPU", msg, size);
+        rc = gpu_checked(cudaDeviceSynchronize(), "buffers of copies to the GPU", err);
     if (rc)
         gpu_upload_close(opened);
     else
@@ -73,15 +70,14 @@ unsigned gpu_upload_queued(const struct gpu_upload *upload)
     return (unsigned)(upload->queued - upload->arrived);
 }
 
-int gpu_upload_queue(struct gpu_upload *upload, size_t bytes, char *msg, size_t size)
+int gpu_upload_queue(struct gpu_upload *upload, size_t bytes, struct err *err)
 {
     if (gpu_upload_queued(upload) == GPU_UPLOAD_DEPTH || bytes < sizeof(uint64_t) ||
         bytes > upload->most) {
-        (void)snprintf(
-            msg, size,
+        return err_set(
+            err, -EINVAL,
             "cannot queue %zu bytes with %u copies in flight: at most %zu bytes and %d copies",
             bytes, gpu_upload_queued(upload), upload->most, GPU_UPLOAD_DEPTH);
-        return -EINVAL;
     }
     struct slot *slot = &upload->slot[upload->queued % GPU_UPLOAD_DEPTH];
     slot->bytes = bytes;
@@ -94,21 +90,19 @@ int gpu_upload_queue(struct gpu_upload *upload, size_t bytes, char *msg, size_t 
         error = cudaEventRecord(slot->arrived, upload->stream);
     if (error == cudaSuccess)
         upload->queued++;
-    return gpu_checked(error, "copy to the GPU", msg, size);
+    return gpu_checked(error, "copy to the GPU", err);
 }
 
-int gpu_upload_wait(struct gpu_upload *upload, size_t *bytes, float *took_ms, char *msg,
-                    size_t size)
+int gpu_upload_wait(struct gpu_upload *upload, size_t *bytes, float *took_ms, struct err *err)
 {
     if (!gpu_upload_queued(upload)) {
-        (void)snprintf(msg, size, "no copy to the GPU is in flight");
-        return -EINVAL;
+        return err_set(err, -EINVAL, "no copy to the GPU is in flight");
     }
     const struct slot *slot = &upload->slot[upload->arrived % GPU_UPLOAD_DEPTH];
-    int rc = gpu_checked(cudaEventSynchronize(slot->arrived), "copy to the GPU", msg, size);
+    int rc = gpu_checked(cudaEventSynchronize(slot->arrived), "copy to the GPU", err);
     if (!rc)
         rc = gpu_checked(cudaEventElapsedTime(took_ms, slot->begin, slot->arrived),
-                         "time of a copy", msg, size);
+                         "time of a copy", err);
     if (!rc)
         upload->arrived++;
     *bytes = slot->bytes;
@@ -116,26 +110,25 @@ int gpu_upload_wait(struct gpu_upload *upload, size_t *bytes, float *took_ms, ch
 }
 
 /* `back`: page-locked memory of upload->most bytes. */
-static int check_slot(const struct slot *slot, void *back, char *msg, size_t size)
+static int check_slot(const struct slot *slot, void *back, struct err *err)
 {
     cudaError_t error = cudaMemcpy(back, slot->device, slot->bytes, cudaMemcpyDeviceToHost);
     if (error != cudaSuccess || memcmp(back, slot->host, slot->bytes) == 0)
-        return gpu_checked(error, "copy from the GPU", msg, size);
-    (void)snprintf(msg, size, "the GPU holds other data than was copied there");
-    return -EBADMSG;
+        return gpu_checked(error, "copy from the GPU", err);
+    return err_set(err, -EBADMSG, "the GPU holds other data than was copied there");
 }
 
-int gpu_upload_check(struct gpu_upload *upload, char *msg, size_t size)
+int gpu_upload_check(struct gpu_upload *upload, struct err *err)
 {
     void *back = NULL;
     size_t bytes;
     float took_ms;
     int rc = gpu_checked(cudaHostAlloc(&back, upload->most, cudaHostAllocDefault),
-                         "buffer for the check", msg, size);
+                         "buffer for the check", err);
     while (!rc && gpu_upload_queued(upload))
-        rc = gpu_upload_wait(upload, &bytes, &took_ms, msg, size);
+        rc = gpu_upload_wait(upload, &bytes, &took_ms, err);
     for (unsigned i = 0; i < GPU_UPLOAD_DEPTH && !rc; i++)
-        rc = check_slot(&upload->slot[i], back, msg, size);
+        rc = check_slot(&upload->slot[i], back, err);
     (void)cudaFreeHost(back);
     return rc;
 }

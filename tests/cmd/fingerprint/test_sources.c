@@ -18,8 +18,7 @@ static void load(const char *xml, struct topo *topo)
 
 static void assert_expands(const struct topo *topo, const char *word, const char *to)
 {
-    char buf[SOURCE_WORD_MAX];
-    assert_string_equal(source_expand(word, topo, buf), to);
+    assert_string_equal(source_expand(word, topo), to);
 }
 
 TEST(sources_words_are_of_the_machine)
@@ -40,9 +39,9 @@ TEST(source_runs_need_what_they_use)
     const struct source_run half = {.needs_half = true}, gpu = {.needs_gpu = true};
     AUTO(topo) topo;
     load("package:1 core:3 pu:1", &topo);
-    assert_non_null(strstr(source_not_here(&half, &topo, false), "fewer than 4"));
+    assert_has(source_not_here(&half, &topo, false), "fewer than 4");
     assert_string_equal(source_not_here(&gpu, &topo, false), "there is no GPU");
-    assert_non_null(strstr(source_not_here(&gpu, &topo, true), "sim"));
+    assert_has(source_not_here(&gpu, &topo, true), "sim");
     topo_free(&topo);
     load("package:1 core:4 pu:1", &topo);
     assert_string_equal(source_not_here(&half, &topo, false), "");
@@ -71,7 +70,7 @@ static struct results *open_results(void)
     struct results *results = calloc(1, sizeof(*results));
     assert_non_null(results);
     for (size_t i = 0; i < SOURCE_RUNS; i++)
-        (void)snprintf(results->all[i].reason, sizeof(results->all[i].reason), "not measured");
+        put_text(results->all[i].reason, "not measured");
     return results;
 }
 
@@ -105,9 +104,8 @@ static void end(struct results *results, const char *folder)
 {
     size_t i = find_run(folder);
     struct recorded *recorded = &results->recorded[i];
-    struct err err = {0};
     if (recorded->result.narms)
-        assert_int_equal(analysis_make(&recorded->result, &recorded->analysis, &err), 0);
+        assert_int_equal(analysis_make(&recorded->result, &recorded->analysis, NULL), 0);
     results->run[i].recorded = recorded;
     results->all[i] = (struct source_result){.runs = {.n = 1, .all = &results->run[i]}};
 }

@@ -74,11 +74,10 @@ static void test_session_keeps_the_round_before_a_failure(void **state)
     tune_free(&tune);
 
     (void)snprintf(path, sizeof(path), "%s/run.json", fixture_dir);
-    json_t *record = json_load_file(path, 0, NULL);
+    json_auto_t *record = json_load_file(path, 0, NULL);
     assert_non_null(record);
     assert_int_equal(json_integer_value(json_object_get(record, "rounds_done")), 1);
     assert_string_equal(json_string_value(json_object_get(record, "status")), "failed");
-    json_decref(record);
     assert_true(count_lines("samples.csv") > 1);
     assert_true(count_lines("rounds.csv") > 1);
 }

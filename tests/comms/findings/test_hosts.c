@@ -17,7 +17,6 @@ static void settle(const char *const machines[LOGS], const char *counted, const 
     struct comms_port joined = {.host = ""};
     struct comms_ports ports = {.n = 1, .port = &joined};
     AUTO(findings) found = {0};
-    struct err err;
     for (size_t i = 0; i < LOGS; i++) {
         const char *end = strchr(machines[i], '=');
         memcpy(log[i].header.host, machines[i], (size_t)(end - machines[i]));
@@ -25,9 +24,9 @@ static void settle(const char *const machines[LOGS], const char *counted, const 
     }
     memcpy(one.host, counted, strcspn(counted, "="));
     memset(one.boot, counted[strcspn(counted, "=") + 1] - '0', COMMS_BOOT_MAX);
-    (void)snprintf(joined.host, sizeof(joined.host), "%s", port);
+    put_text(joined.host, "%s", port);
     const struct comms_hosts hosts = {&logs, &counters, &ports};
-    assert_int_equal(comms_hosts_settle(&hosts, &found, &err), 0);
+    assert_int_equal(comms_hosts_settle(&hosts, &found, NULL), 0);
     for (size_t i = 0; i < LOGS; i++)
         (void)strcpy(called[i], log[i].header.host);
     (void)strcpy(called[LOGS], one.host);

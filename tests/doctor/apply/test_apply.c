@@ -54,20 +54,19 @@ TEST_IN_DIR(apply_leaves_out_helpers_that_have_ended)
     struct apply_process all[] = {start(true), start(false), start(false)};
     char path[256];
     struct bitset before, now;
-    struct err err;
     size_t bound;
     struct apply_left left;
     assert_true(choose_cpu(all, 3));
     assert_int_equal(affinity_get(all[0].pid, &before), 0);
-    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
+    put_text(path, "%s/state", fixture_dir);
     end(&all[1]);
-    assert_int_equal(apply_bind(all, 3, APPLY_KEPT, path, &bound, &err), 0);
+    assert_int_equal(apply_bind(all, 3, APPLY_KEPT, path, &bound, NULL), 0);
     assert_int_equal(bound, 2);
     for (int i = 0; i < 3; i += 2) {
         assert_int_equal(affinity_get(all[i].pid, &now), 0);
         assert_true(bitset_equal(&now, &all[i].cpus));
     }
-    assert_int_equal(apply_undo(path, 0, &left, &err), 0);
+    assert_int_equal(apply_undo(path, 0, &left, NULL), 0);
     assert_int_equal(left.nlive, 2);
     assert_int_equal(left.nended, 0);
     assert_int_equal(affinity_get(all[0].pid, &now), 0);
@@ -81,13 +80,12 @@ TEST_IN_DIR(apply_changes_nothing_without_a_lead)
     struct apply_process all[] = {start(true), start(true)};
     char path[256];
     struct bitset before, now;
-    struct err err;
     size_t bound;
     assert_true(choose_cpu(all, 2));
     assert_int_equal(affinity_get(all[0].pid, &before), 0);
-    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
+    put_text(path, "%s/state", fixture_dir);
     end(&all[1]);
-    assert_int_equal(apply_bind(all, 2, APPLY_KEPT, path, &bound, &err), -ESRCH);
+    assert_int_equal(apply_bind(all, 2, APPLY_KEPT, path, &bound, NULL), -ESRCH);
     assert_int_equal(bound, 0);
     assert_int_equal(access(path, F_OK), -1);
     assert_int_equal(affinity_get(all[0].pid, &now), 0);
@@ -149,25 +147,24 @@ TEST_IN_DIR(apply_follows_what_is_started_meanwhile)
 {
     struct bitset before, other = {0};
     struct apply_left left;
-    struct err err;
     char path[256];
     int ask, tell;
     size_t bound;
     assert_int_equal(affinity_get(0, &before), 0);
     if (bitset_count(&before) < 2)
         skip();
-    struct apply_process worker = start_parent(&ask, &tell);
+    ENDED_BY(end) struct apply_process worker = start_parent(&ask, &tell);
     assert_true(choose_cpu(&worker, 1));
     bitset_set(&other, (unsigned)bitset_next(&before, (unsigned)bitset_next(&before, 0) + 1));
-    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
+    put_text(path, "%s/state", fixture_dir);
     pid_t older = grow(ask, tell);
-    assert_int_equal(apply_bind(&worker, 1, APPLY_TRIAL, path, &bound, &err), 0);
+    assert_int_equal(apply_bind(&worker, 1, APPLY_TRIAL, path, &bound, NULL), 0);
     assert_int_equal(bound, 2);
     assert_mask(older, &worker.cpus);
     pid_t newer = grow(ask, tell), wilful = grow(ask, tell);
     assert_mask(newer, &worker.cpus);
     assert_int_equal(affinity_set(wilful, &other), 0);
-    assert_int_equal(apply_undo(path, getpid(), &left, &err), 0);
+    assert_int_equal(apply_undo(path, getpid(), &left, NULL), 0);
     assert_mask(worker.pid, &before);
     assert_mask(older, &before);
     assert_mask(newer, &before);
@@ -177,25 +174,23 @@ TEST_IN_DIR(apply_follows_what_is_started_meanwhile)
     (void)kill(wilful, SIGKILL);
     (void)close(ask);
     (void)close(tell);
-    end(&worker);
 }
 
 /* Owners of a trial: at work, dead, from before a reboot, and on another host. */
 TEST_IN_DIR(apply_knows_whose_trial_it_is)
 {
-    struct apply_process worker = start(true);
+    ENDED_BY(end) struct apply_process worker = start(true);
     struct apply_left left;
     struct apply_state kept;
-    struct err err;
     char path[256], text[4096], edited[4096];
     size_t bound;
     assert_true(choose_cpu(&worker, 1));
-    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
-    assert_int_equal(apply_state_read(path, &kept, &err), 0);
+    put_text(path, "%s/state", fixture_dir);
+    assert_int_equal(apply_state_read(path, &kept, NULL), 0);
     assert_int_equal(kept.left.kind, APPLY_LEFT_NONE);
-    assert_int_equal(apply_bind(&worker, 1, APPLY_TRIAL, path, &bound, &err), 0);
-    assert_int_equal(apply_bind(&worker, 1, APPLY_KEPT, path, &bound, &err), -EEXIST);
-    assert_int_equal(apply_undo(path, getpid() + 1, &left, &err), -EBUSY);
+    assert_int_equal(apply_bind(&worker, 1, APPLY_TRIAL, path, &bound, NULL), 0);
+    assert_int_equal(apply_bind(&worker, 1, APPLY_KEPT, path, &bound, NULL), -EEXIST);
+    assert_int_equal(apply_undo(path, getpid() + 1, &left, NULL), -EBUSY);
     assert_int_equal(left.kind, APPLY_LEFT_AT_WORK);
     assert_int_equal(left.owner, getpid());
 
@@ -221,20 +216,19 @@ TEST_IN_DIR(apply_knows_whose_trial_it_is)
                  {host, boot, "pid:[1]", ticks, APPLY_LEFT_ELSEWHERE, 1},
                  {"elsewhere", boot, pids, ticks, APPLY_LEFT_ELSEWHERE, 1}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        (void)snprintf(edited, sizeof(edited), "contend doctor state 3 trial %d %llu %s %s %s\n%s",
-                       owner, cases[i].ticks, cases[i].host, cases[i].boot, cases[i].pids, masks);
+        put_text(edited, "contend doctor state 3 trial %d %llu %s %s %s\n%s", owner, cases[i].ticks,
+                 cases[i].host, cases[i].boot, cases[i].pids, masks);
         file = fopen(path, "we");
         assert_non_null(file);
         assert_true(fputs(edited, file) >= 0);
         (void)fclose(file);
-        assert_int_equal(apply_state_read(path, &kept, &err), 0);
+        assert_int_equal(apply_state_read(path, &kept, NULL), 0);
         free(kept.masks);
         assert_int_equal(kept.left.kind, cases[i].kind);
         assert_int_equal(kept.left.nlive, cases[i].live);
     }
-    assert_int_equal(apply_undo(path, getpid(), &left, &err), -EXDEV);
+    assert_int_equal(apply_undo(path, getpid(), &left, NULL), -EXDEV);
     assert_mask(worker.pid, &worker.cpus);
-    end(&worker);
 }
 
 /* A state of which a part is missing is not undone in part: the rest would be lost. */
@@ -242,12 +236,11 @@ TEST_IN_DIR(apply_undoes_all_of_a_state_or_nothing)
 {
     struct apply_process workers[] = {start(true), start(true)};
     struct apply_left left;
-    struct err err;
     char path[256], text[4096];
     size_t bound;
     assert_true(choose_cpu(workers, 2));
-    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
-    assert_int_equal(apply_bind(workers, 2, APPLY_KEPT, path, &bound, &err), 0);
+    put_text(path, "%s/state", fixture_dir);
+    assert_int_equal(apply_bind(workers, 2, APPLY_KEPT, path, &bound, NULL), 0);
     FILE *file = fopen(path, "re");
     assert_non_null(file);
     const size_t size = fread(text, 1, sizeof(text), file);
@@ -258,7 +251,7 @@ TEST_IN_DIR(apply_undoes_all_of_a_state_or_nothing)
         assert_non_null(file);
         assert_int_equal(fwrite(text, 1, cut, file), cut);
         (void)fclose(file);
-        assert_int_equal(apply_undo(path, 0, &left, &err), -EINVAL);
+        assert_int_equal(apply_undo(path, 0, &left, NULL), -EINVAL);
         assert_int_equal(access(path, F_OK), 0);
         assert_mask(workers[0].pid, &workers[0].cpus);
     }
@@ -273,7 +266,7 @@ TEST_IN_DIR(apply_locks_out_a_second_contend)
     struct err err;
     char path[256], who[32];
     int ready[2];
-    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
+    put_text(path, "%s/state", fixture_dir);
     assert_int_equal(pipe(ready), 0);
     pid_t holder = fork();
     assert_true(holder >= 0);
@@ -286,16 +279,16 @@ TEST_IN_DIR(apply_locks_out_a_second_contend)
     }
     assert_int_equal(read(ready[0], who, 1), 1);
     assert_int_equal(apply_lock_take(path, &second, &err), -EBUSY);
-    (void)snprintf(who, sizeof(who), "(%d)", (int)holder);
-    assert_non_null(strstr(err.msg, who));
+    put_text(who, "(%d)", (int)holder);
+    assert_has(err.msg, who);
     (void)kill(holder, SIGKILL);
     (void)waitpid(holder, NULL, 0);
     assert_int_equal(apply_lock_take(path, &second, &err), 0);
     apply_lock_release(&second);
-    (void)snprintf(path, sizeof(path), "%s/state.lock", fixture_dir);
+    put_text(path, "%s/state.lock", fixture_dir);
     assert_int_equal(access(path, F_OK), -1);
     assert_int_equal(symlink("/dev/null", path), 0);
-    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
+    put_text(path, "%s/state", fixture_dir);
     assert_int_equal(apply_lock_take(path, &second, &err), -ELOOP);
     (void)close(ready[0]);
     (void)close(ready[1]);
@@ -307,7 +300,6 @@ TEST_IN_DIR(apply_plans_on_idle_cpus)
     for (int busy = 0; busy < 2; busy++) {
         const struct view_process *leads[2];
         AUTO(plan) plan = {0};
-        struct err err;
         struct bitset dealt = {0}, expected = view_range(2, 3);
         const struct bitset low = view_range(0, 1);
         view_plant(2);
@@ -323,7 +315,7 @@ TEST_IN_DIR(apply_plans_on_idle_cpus)
         bitset_or(&expected, &low);
         assert_int_equal(apply_find_leads(&machine.view, leads), 2);
         assert_int_equal(
-            apply_plan(&machine.view, &machine.topo, leads, 2, "partition", &plan, &err), 0);
+            apply_plan(&machine.view, &machine.topo, leads, 2, "partition", &plan, NULL), 0);
         for (size_t w = 0; w < 2; w++)
             bitset_or(&dealt, &plan.workers[w].cpus);
         assert_true(bitset_equal(&dealt, &expected));

@@ -22,7 +22,7 @@ TEST(ab_takes_each_variable_that_doctor_sets)
     size_t n = 0;
     for (const char *name; (name = check_team_variable(n)); n++) {
         char change[96];
-        (void)snprintf(change, sizeof(change), "b=env:%s=3", name);
+        put_text(change, "b=env:%s=3", name);
         const struct variant *variant = parse(change);
         assert_int_equal(variant->env.n, 1);
         assert_string_equal(variant->env.text[0], change + strlen("b=env:"));
@@ -36,7 +36,7 @@ TEST(ab_takes_each_variable_that_doctor_unsets)
     size_t n = 0;
     for (const char *name; (name = check_settings_variable(n)); n++) {
         char change[96];
-        (void)snprintf(change, sizeof(change), "b=unset:%s", name);
+        put_text(change, "b=unset:%s", name);
         assert_string_equal(parse(change)->env.text[0], name);
     }
     assert_true(n > 10);

@@ -13,8 +13,7 @@ static void crowd(void)
     for (size_t w = 0; w < 2; w++)
         for (int t = 0; t < 4; t++)
             view_add_task(w, MASK_ALL, 5, 5);
-    for (unsigned cpu = 0; cpu < CPUS; cpu++)
-        view_occupy(cpu, 10);
+    view_occupy_all(10);
 }
 
 /* Expects this command in the only finding of that id. */
@@ -65,8 +64,7 @@ TEST(overlap_sends_nobody_far_from_its_gpu)
     view_plant(4);
     for (size_t w = 0; w < 4; w++)
         view_add_task(w, MASK_ALL, 5, 5);
-    for (unsigned cpu = 0; cpu < CPUS; cpu++)
-        view_occupy(cpu, 10);
+    view_occupy_all(10);
     view_plant_topo("node:2 core:2 pu:1");
     machine.topo.gpus = &gpu;
     machine.topo.ngpus = 1;
@@ -94,7 +92,7 @@ TEST(overlap_inside_a_cpuset)
     const struct found *found = view_look_for("masks_overlap");
     assert_non_null(found);
     assert_string_equal(found->finding.command, "taskset -acp 2 100 && taskset -acp 3 101");
-    assert_null(strstr(found->finding.sentence, "fewer CPUs"));
+    assert_lacks(found->finding.sentence, "fewer CPUs");
 }
 
 /* Linux often numbers second threads after all first threads: 0 and 2 are one core. */
@@ -210,7 +208,7 @@ TEST(narrowed_children_get_the_mask_of_their_parent)
     assert_non_null(found);
     assert_string_equal(found->finding.evidence, "bound to CPU 0, while it may use 0-3; they "
                                                  "waited 67% of their runnable time");
-    assert_non_null(strstr(found->finding.sentence, "3 children of python3 (103), bound"));
+    assert_has(found->finding.sentence, "3 children of python3 (103), bound");
     assert_true(fabs(found->gain.times - 30 / 9.9) < 1e-9);
     assert_null(view_look_for("masks_overlap"));
     view_add_task(3, MASK_ALL, 9, 0); /* busy itself, so it leads them */

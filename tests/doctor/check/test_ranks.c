@@ -67,8 +67,8 @@ TEST(ranks_that_poll_for_each_other_are_named)
     assert_string_equal(found->env_changes.settings[0], "OMPI_MCA_mpi_yield_when_idle=1");
     assert_float_equal(found->gain.times, 8, 1e-9);
     assert_non_null(found->gain.at_least);
-    assert_non_null(strstr(found->finding.sentence,
-                           "3 ranks share 2 CPUs (0-1), and poll for 96% of their CPU time"));
+    assert_has(found->finding.sentence,
+               "3 ranks share 2 CPUs (0-1), and poll for 96% of their CPU time");
     assert_false(has_words("same total"));
     assert_null(view_look_for("masks_overlap"));
 }
@@ -159,8 +159,8 @@ TEST(a_job_is_known_by_its_environment_too)
         const struct found *found = view_look_for("ranks_poll");
         assert_int_equal(found ? found->npids : 0, cases[i].npids);
         if (cases[i].npids == 2)
-            assert_non_null(strstr(found->finding.sentence, "2 ranks share 2 CPUs (0-1) with 1 "
-                                                            "other that polls, and poll for 90%"));
+            assert_has(found->finding.sentence, "2 ranks share 2 CPUs (0-1) with 1 "
+                                                "other that polls, and poll for 90%");
         assert_false(has_words("same total"));
     }
 }

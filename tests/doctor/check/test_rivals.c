@@ -14,7 +14,7 @@ static void plant_group(int at, int parent, const char *path, double weight)
 {
     groups[at] =
         (struct view_cgroup){.parent = parent, .v2 = true, .weight = weight, .quota_cpus = NAN};
-    (void)snprintf(groups[at].path, sizeof(groups[at].path), "/sys/fs/cgroup%s", path);
+    put_text(groups[at].path, "/sys/fs/cgroup%s", path);
 }
 
 static void plant_groups(void)
@@ -56,10 +56,9 @@ static double lower(char *command, size_t size)
 {
     ENDED_BY(checker_close) struct checker checker;
     struct rivals rivals;
-    struct err err;
     char footnote[FOOTNOTE_MAX] = "";
     command[0] = '\0';
-    assert_int_equal(checker_open(&machine.view, &checker, &err), 0);
+    assert_int_equal(checker_open(&machine.view, &checker, NULL), 0);
     assert_int_equal(checker.ngroups, 1);
     rivals_find(&checker, 0, &rivals);
     double freed_s =
@@ -172,11 +171,9 @@ TEST(units_are_set_by_systemd)
     (void)expect_command("renice -n 19 -p 102 101");
     groups[SESSION].weight = 1024;
     put_in(0, USER, 7);
-    (void)snprintf(groups[SESSION].path, sizeof(groups[SESSION].path),
-                   "/sys/fs/cgroup/user.slice/a\\x2db.scope");
+    put_text(groups[SESSION].path, "/sys/fs/cgroup/user.slice/a\\x2db.scope");
     (void)expect_command("systemctl set-property --runtime 'a\\x2db.scope' CPUWeight=1");
-    (void)snprintf(groups[SESSION].path, sizeof(groups[SESSION].path),
-                   "/sys/fs/cgroup/user.slice/user@0.service/a b.scope");
+    put_text(groups[SESSION].path, "/sys/fs/cgroup/user.slice/user@0.service/a b.scope");
     (void)expect_command(
         "echo 1 | tee '/sys/fs/cgroup/user.slice/user@0.service/a b.scope/cpu.weight'");
 }
@@ -215,5 +212,5 @@ TEST(the_gain_is_that_of_the_part_that_gives_way)
     double freed_s = 4 * (1 - 15.0 / 1039), rest_s = 5 - freed_s;
     expect_near(found->gain.most, (5 + freed_s) / 5);
     expect_near(found->gain.times, 1 / (1 - freed_s * 5 / (5 + rest_s) / 10));
-    assert_non_null(strstr(found->finding.sentence, "1.5x to 1.8x as fast"));
+    assert_has(found->finding.sentence, "1.5x to 1.8x as fast");
 }

@@ -20,7 +20,7 @@ static void add_task(size_t worker, int mask, const char *from, unsigned librari
     struct view_process *process = &machine.processes[worker];
     view_add_task(worker, mask, oncpu_s, wait_s);
     struct view_task *task = &process->tasks[process->ntasks - 1];
-    (void)snprintf(task->from, sizeof(task->from), "%s", from);
+    put_text(task->from, "%s", from);
     task->libraries = libraries;
 }
 
@@ -55,7 +55,7 @@ TEST(nested_pools_get_a_thread_a_call)
             assert_int_equal(found->finding.severity, FINDING_BAD);
             assert_string_equal(found->finding.command, "OPENBLAS_NUM_THREADS=1 python3 train.py");
             assert_true(isnan(found->gain.times)); /* callers have waits of their own */
-            assert_non_null(strstr(found->finding.sentence, "3 threads call OpenBLAS"));
+            assert_has(found->finding.sentence, "3 threads call OpenBLAS");
         }
     }
 }
@@ -88,7 +88,7 @@ TEST(few_callers_of_a_pool_that_spins)
             assert_int_equal(found->cure, CURE_RESTART);
             assert_string_equal(found->finding.command, "OPENBLAS_NUM_THREADS=1 python3 train.py");
             assert_true(isnan(found->gain.times));
-            assert_non_null(strstr(found->finding.sentence, "2 callers then use 2 of 3 CPUs"));
+            assert_has(found->finding.sentence, "2 callers then use 2 of 3 CPUs");
         }
     }
 }
@@ -116,7 +116,6 @@ TEST(a_pool_is_called_from_another)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct env_changes changes;
-        char words[200];
         view_plant(1);
         for (int t = 0; t < 2; t++) {
             add_task(0, MASK_ALL, cases[i].callers, cases[i].libraries, 4, 4);
@@ -127,7 +126,7 @@ TEST(a_pool_is_called_from_another)
         const struct check_team team = check_team_of(&machine.view, &machine.processes[0]);
         assert_int_equal(team.pools, cases[i].pools);
         check_team_set(&machine.processes[0], &team, 1, &changes);
-        assert_string_equal(env_changes_format(&changes, words, sizeof(words)), cases[i].words);
+        assert_string_equal(env_changes_format(&changes), cases[i].words);
     }
 }
 
@@ -182,7 +181,6 @@ TEST(callers_in_turns_share_a_team)
 static void expect_nested_openmp(char *settings, size_t size, const char *expected)
 {
     struct env_changes changes;
-    char words[200];
     view_plant(1);
     machine.processes[0].mask = 0;
     machine.processes[0].settings = settings;
@@ -191,7 +189,7 @@ static void expect_nested_openmp(char *settings, size_t size, const char *expect
         add_task(0, 0, t ? "lib/libgomp.so.1" : "", 0, 4, 4);
     const struct check_team team = check_team_of(&machine.view, &machine.processes[0]);
     check_team_set(&machine.processes[0], &team, 1, &changes);
-    assert_string_equal(env_changes_format(&changes, words, sizeof(words)), expected);
+    assert_string_equal(env_changes_format(&changes), expected);
 }
 
 /* OMP_NUM_THREADS=1 where it is 1 already, or by default, changes nothing. */
@@ -213,17 +211,15 @@ TEST(openmp_in_openmp_is_limited)
 TEST(the_default_of_openmp_is_not_set)
 {
     struct env_changes changes;
-    char words[200];
     view_plant(1);
     machine.processes[0].mask = MASK_LOW;
     for (int t = 0; t < 3; t++)
         add_task(0, MASK_LOW, t ? "lib/libgomp.so.1" : "", 0, 4, 4);
     const struct check_team team = check_team_of(&machine.view, &machine.processes[0]);
     check_team_set(&machine.processes[0], &team, 2, &changes);
-    assert_string_equal(env_changes_format(&changes, words, sizeof(words)), "");
+    assert_string_equal(env_changes_format(&changes), "");
     check_team_set(&machine.processes[0], &team, 1, &changes);
-    assert_string_equal(env_changes_format(&changes, words, sizeof(words)),
-                        "export OMP_NUM_THREADS=1");
+    assert_string_equal(env_changes_format(&changes), "export OMP_NUM_THREADS=1");
 }
 
 /* libgomp ends the threads of inner teams; without that, nested levels are no finding. */
@@ -255,15 +251,7 @@ static void plant_quota(double quota, const char *from, unsigned threads)
         add_task(0, MASK_ALL, from, 0, 10 * quota / threads, 8);
     machine.processes[0].samples = 1000;
     machine.processes[0].spins = 20;
-    machine.group = (struct view_cgroup){.path = "/sys/fs/cgroup/a",
-                                         .parent = -1,
-                                         .v2 = true,
-                                         .quota_cpus = quota,
-                                         .periods = 100,
-                                         .throttled_periods = 100,
-                                         .throttled_s = 30};
-    machine.view.ncgroups = 1;
-    machine.processes[0].cgroup[CGROUP_CPU] = 0;
+    view_limit(quota, 100, 30);
 }
 
 /* The setting is the command, and to lift the quota a remark; "" = no team is found. */
@@ -280,7 +268,7 @@ static void expect_quota(const char *command)
         assert_int_equal(team->finding.severity, FINDING_BAD);
         assert_int_equal(stopped->finding.severity, FINDING_NOTE);
         assert_string_equal(stopped->finding.command, "");
-        assert_non_null(strstr(stopped->finding.sentence, "echo max | sudo tee "));
+        assert_has(stopped->finding.sentence, "echo max | sudo tee ");
         assert_null(view_look_for("run_queue"));
     } else
         assert_string_equal(stopped->finding.command,
@@ -314,7 +302,7 @@ TEST(a_jvm_under_a_quota)
 {
     static const char jvm[] = "server/libjvm.so";
     plant_quota(0.3, jvm, 4);
-    (void)snprintf(machine.processes[0].name, sizeof(machine.processes[0].name), "java");
+    put_text(machine.processes[0].name, "java");
     SET(&machine.processes[0], command,
         "java\0-XX:ActiveProcessorCount=8\0Fj\0"
         "10");
@@ -374,7 +362,7 @@ TEST(threads_that_leave_the_mask_of_their_process)
     assert_string_equal(found->finding.id, "mask_escape");
     assert_string_equal(found->finding.command, "");
     assert_int_equal(found->npids, 2);
-    assert_non_null(strstr(found->finding.sentence, "intra_op_num_threads"));
+    assert_has(found->finding.sentence, "intra_op_num_threads");
     assert_true(found->gain.times > 1.3 && found->gain.times < 1 / 0.65);
     assert_null(view_look_for("more_threads_than_cpus"));
     assert_null(view_look_for("masks_overlap"));
@@ -423,10 +411,7 @@ TEST(a_launch_that_changes_nothing_is_none)
         view_plant(1);
         SET(&machine.processes[0], command, "./job");
         SET(&machine.processes[0], settings, "OMP_NUM_THREADS=8");
-        machine.group = (struct view_cgroup){.parent = -1, .quota_cpus = NAN};
-        (void)snprintf(machine.group.path, sizeof(machine.group.path), "%s", places[i]);
-        machine.view.ncgroups = 1;
-        machine.processes[0].cgroup[CGROUP_CPU] = 0;
+        view_put_in_group(0, places[i]);
         env_changes_set(&changes, "OMP_NUM_THREADS", 8);
         launch_write(&machine.view, &machine.processes[0], &changes, &machine.masks[MASK_ALL], 8,
                      &launch);

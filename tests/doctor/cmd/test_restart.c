@@ -26,14 +26,13 @@ TEST(restart_says_the_last_line_of_a_job_that_a_look_does_not_find)
     assert_int_equal(doctor_verify_check_job(&verify, -EIO, &err), -EIO);
     assert_string_equal(err.msg, "a zombie");
     assert_int_equal(doctor_verify_check_job(&verify, -ESRCH, &err), -ECHILD);
-    assert_non_null(strstr(err.msg, "no such model"));
+    assert_has(err.msg, "no such model");
     doctor_launch_end(&verify.job);
     assert_int_equal(close(verify.output_fd), 0);
 }
 
 static bool end(void *arg)
 {
-    (void)arg;
     fixture_put("/log", "a step\n");
     return false;
 }
@@ -42,10 +41,9 @@ TEST_IN_DIR(restart_takes_what_a_job_reports_as_it_ends)
 {
     static char text[256];
     AUTO(meter) meter = {.n = 1};
-    struct err err = {.msg = ""};
-    (void)snprintf(text, sizeof(text), "lines:%s/log", fixture_dir);
+    put_text(text, "lines:%s/log", fixture_dir);
     fixture_put("/log", "");
-    assert_int_equal(metric_parse(text, false, &meter.all[0], &err), 0);
-    assert_int_equal(metric_begin(&meter.all[0], &err), 0);
-    assert_int_equal(meter_await(&meter, 0, end, NULL, NULL, &err), 0);
+    assert_int_equal(metric_parse(text, false, &meter.all[0], NULL), 0);
+    assert_int_equal(metric_begin(&meter.all[0], NULL), 0);
+    assert_int_equal(meter_await(&meter, 0, end, NULL, NULL, NULL), 0);
 }

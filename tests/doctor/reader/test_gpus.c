@@ -9,10 +9,9 @@
 static int read_gpus(uint64_t *gpus)
 {
     ENDED_BY(reader_close) struct reader reader;
-    struct err err;
     size_t users;
-    CHECK(reader_open("", &reader, &err) == 0);
-    CHECK(reader_read_gpus(&reader, &users, &err) == 0);
+    CHECK(reader_open("", &reader, NULL) == 0);
+    CHECK(reader_read_gpus(&reader, &users, NULL) == 0);
     CHECK(reader.view.ngpus == 3 && users == 1);
     const struct view_process *parent = view_find(&reader.view, (int)getppid());
     CHECK(parent);
@@ -42,7 +41,7 @@ static void check(const char *bytes, int (*one)(void))
         print_message("in a namespace of pids, where the driver's are others\n");
         skip();
     }
-    (void)snprintf(states, sizeof(states), "pid=%d %s", (int)getpid(), bytes);
+    put_text(states, "pid=%d %s", (int)getpid(), bytes);
     fixture_driver_check("FULL", states, one);
 }
 

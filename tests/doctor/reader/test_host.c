@@ -22,22 +22,18 @@ static struct view view = {.wall_s = 2,
 static void put_memory(unsigned refaults, unsigned waited_us, unsigned kills)
 {
     char text[160];
-    (void)snprintf(text, sizeof(text),
-                   "anon 5\nworkingset_refault_anon %u\nworkingset_refault_file %u\n", refaults,
-                   refaults);
+    put_text(text, "anon 5\nworkingset_refault_anon %u\nworkingset_refault_file %u\n", refaults,
+             refaults);
     fixture_put("/sys/fs/cgroup/job/memory.stat", text);
-    (void)snprintf(text, sizeof(text), "some avg10=0.00 avg60=0.00 avg300=0.00 total=%u\n",
-                   waited_us);
+    put_text(text, "some avg10=0.00 avg60=0.00 avg300=0.00 total=%u\n", waited_us);
     fixture_put("/sys/fs/cgroup/job/memory.pressure", text);
-    (void)snprintf(text, sizeof(text), "low 0\nhigh %u\nmax 0\noom 0\noom_kill %u\n", 2 * kills,
-                   kills);
+    put_text(text, "low 0\nhigh %u\nmax 0\noom 0\noom_kill %u\n", 2 * kills, kills);
     fixture_put("/sys/fs/cgroup/job/memory.events", text);
 }
 
 TEST_IN_DIR(host_differences)
 {
     AUTO(host) host;
-    struct err err;
     bitset_set(&mask, 1);
     put_memory(10, 1000, 3);
     fixture_put("/sys/fs/cgroup/job/memory.max", "1048576\n");
@@ -46,14 +42,14 @@ TEST_IN_DIR(host_differences)
     fixture_put("/proc/meminfo", "MemTotal: 100 kB\nMemAvailable: 75 kB\n");
     fixture_put("/proc/vmstat", "numa_hint_faults 10\nnuma_pages_migrated 4\npgscan_kswapd 4\n");
     fixture_put("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "7\n");
-    assert_int_equal(host_mark(&view, NULL, fixture_dir, &host, &err), 0);
+    assert_int_equal(host_mark(&view, NULL, fixture_dir, &host, NULL), 0);
     host_look(&view, &host);
     host_look(&view, &host);
     put_memory(15, 401000, 4);
     fixture_put("/proc/vmstat", "numa_hint_faults 110\nnuma_pages_migrated 4\npgscan_kswapd 4\n"
                                 "pgscan_direct 6\n");
     fixture_put("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "11\n");
-    assert_int_equal(host_finish(&view, &host, &err), 0);
+    assert_int_equal(host_finish(&view, &host, NULL), 0);
     assert_true(host.a_second.numa_faults == 50 && host.a_second.numa_moved == 0);
     assert_true(host.a_second.throttles == 2 && isnan(host.a_second.throttled_s));
     assert_int_equal(host.nmemories, 2);       /* the machine, and the job */
@@ -68,15 +64,14 @@ TEST_IN_DIR(host_differences)
 TEST_IN_DIR(host_version_1)
 {
     AUTO(host) host;
-    struct err err;
-    (void)snprintf(groups[1].path, sizeof(groups[1].path), "/sys/fs/cgroup/memory/job");
+    put_text(groups[1].path, "/sys/fs/cgroup/memory/job");
     fixture_put("/sys/fs/cgroup/memory/job/memory.stat", "workingset_refault 8\n");
     fixture_put("/sys/fs/cgroup/memory/job/memory.oom_control", "under_oom 0\noom_kill 2\n");
     fixture_put("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712\n");
-    assert_int_equal(host_mark(&view, NULL, fixture_dir, &host, &err), 0);
+    assert_int_equal(host_mark(&view, NULL, fixture_dir, &host, NULL), 0);
     fixture_put("/sys/fs/cgroup/memory/job/memory.stat", "workingset_refault 18\n");
     fixture_put("/sys/fs/cgroup/memory/job/memory.oom_control", "under_oom 0\noom_kill 3\n");
-    assert_int_equal(host_finish(&view, &host, &err), 0);
+    assert_int_equal(host_finish(&view, &host, NULL), 0);
     assert_true(host.memories[1].refaults == 5 && host.memories[1].kills == 1);
     assert_true(isnan(host.memories[1].limit_bytes) && isnan(host.memories[1].some));
     assert_true(isnan(host.memories[1].used)); /* also of the machine: no meminfo */
@@ -86,15 +81,14 @@ TEST_IN_DIR(host_version_1)
 TEST_IN_DIR(host_limit_of_a_container)
 {
     AUTO(host) host;
-    struct err err;
     worker.cgroup[CGROUP_MEMORY] = 0;
-    assert_int_equal(host_mark(&view, NULL, fixture_dir, &host, &err), 0);
+    assert_int_equal(host_mark(&view, NULL, fixture_dir, &host, NULL), 0);
     assert_int_equal(host.nmemories, 1);
     host_free(&host);
     fixture_put("/sys/fs/cgroup/memory.max", "1048576\n");
     fixture_put("/sys/fs/cgroup/memory.current", "1047552\n");
-    assert_int_equal(host_mark(&view, NULL, fixture_dir, &host, &err), 0);
-    assert_int_equal(host_finish(&view, &host, &err), 0);
+    assert_int_equal(host_mark(&view, NULL, fixture_dir, &host, NULL), 0);
+    assert_int_equal(host_finish(&view, &host, NULL), 0);
     assert_int_equal(host.nmemories, 2);
     assert_true(host.memories[1].used > 0.99);
 }

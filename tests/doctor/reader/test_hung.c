@@ -11,9 +11,8 @@
 static const char *call(long number, unsigned operation, unsigned value, unsigned timeout)
 {
     static char text[160];
-    (void)snprintf(text, sizeof(text),
-                   "%ld 0x7f00 0x%x 0x%x 0x%x 0x0 0xffffffff 0x7ffd1000 0x7f8ee000\n", number,
-                   operation, value, timeout);
+    put_text(text, "%ld 0x7f00 0x%x 0x%x 0x%x 0x0 0xffffffff 0x7ffd1000 0x7f8ee000\n", number,
+             operation, value, timeout);
     return text;
 }
 
@@ -50,13 +49,13 @@ TEST(waits_without_an_end_are_read)
 static void put_thread(int tid, const char *syscall, unsigned number, unsigned switches)
 {
     char path[64], status[200];
-    (void)snprintf(path, sizeof(path), "/proc/7/task/%d/syscall", tid);
+    put_text(path, "/proc/7/task/%d/syscall", tid);
     fixture_put(path, syscall);
-    (void)snprintf(path, sizeof(path), "/proc/7/task/%d/status", tid);
-    (void)snprintf(status, sizeof(status),
-                   "Name:\tx\nNSpid:\t%d\t%u\nvoluntary_ctxt_switches:\t%u\n"
-                   "nonvoluntary_ctxt_switches:\t2\n",
-                   tid, number, switches);
+    put_text(path, "/proc/7/task/%d/status", tid);
+    put_text(status,
+             "Name:\tx\nNSpid:\t%d\t%u\nvoluntary_ctxt_switches:\t%u\n"
+             "nonvoluntary_ctxt_switches:\t2\n",
+             tid, number, switches);
     fixture_put(path, status);
 }
 

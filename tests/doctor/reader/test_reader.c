@@ -89,10 +89,9 @@ static bool is_listed(const struct reader *reader, pid_t pid, pid_t tid)
 
 static void tick_until_listed(struct reader *reader, pid_t pid, pid_t tid)
 {
-    struct err err;
     for (int tries = 0; tries < 600 && !is_listed(reader, pid, tid); tries++) {
         (void)nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
-        assert_int_equal(reader_tick(reader, READER_WHOLE, &err), 0);
+        assert_int_equal(reader_tick(reader, READER_WHOLE, NULL), 0);
     }
     assert_true(is_listed(reader, pid, tid));
 }
@@ -101,7 +100,6 @@ static void tick_until_listed(struct reader *reader, pid_t pid, pid_t tid)
 TEST(reader_threads_that_take_turns)
 {
     ENDED_BY(reader_close) struct reader reader;
-    struct err err;
     int orders[2], tids[2];
     pid_t tid, last = 0;
     assert_int_equal(pipe(orders), 0);
@@ -113,9 +111,9 @@ TEST(reader_threads_that_take_turns)
         run_relay(&(struct relay){orders[0], tids[1]});
     }
     assert_int_equal(read(tids[0], &tid, sizeof(tid)), sizeof(tid));
-    assert_int_equal(reader_open("", &reader, &err), 0);
-    assert_int_equal(reader_watch_pids(&reader, &child, 1, &err), 0);
-    assert_int_equal(reader_mark(&reader, &err), 0);
+    assert_int_equal(reader_open("", &reader, NULL), 0);
+    assert_int_equal(reader_watch_pids(&reader, &child, 1, NULL), 0);
+    assert_int_equal(reader_mark(&reader, NULL), 0);
     for (int turn = 0; turn < 3; turn++) {
         tick_until_listed(&reader, child, tid);
         assert_false(is_listed(&reader, child, last));
@@ -134,15 +132,14 @@ TEST(reader_threads_that_take_turns)
 TEST(reader_masks_of_others_that_ran)
 {
     ENDED_BY(reader_close) struct reader reader;
-    struct err err;
     const struct view_process *one;
     int tries = 0;
     pid_t busy = start(compute), asleep = start(sleep_on);
-    assert_int_equal(reader_open("", &reader, &err), 0);
-    assert_int_equal(reader_mark(&reader, &err), 0);
+    assert_int_equal(reader_open("", &reader, NULL), 0);
+    assert_int_equal(reader_mark(&reader, NULL), 0);
     do {
         (void)nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
-        assert_int_equal(reader_tick(&reader, READER_WHOLE, &err), 0);
+        assert_int_equal(reader_tick(&reader, READER_WHOLE, NULL), 0);
         one = view_find(&reader.view, busy);
         assert_non_null(one);
         assert_false(one->watched);
@@ -230,15 +227,14 @@ TEST_IN_DIR(reader_cpus_that_change)
          "0 0.1+0.01, 1 0.01+0, 2 0+0.2, 4 0.01+0"},
     };
     ENDED_BY(reader_close) struct reader reader;
-    struct err err;
     fixture_put("/proc/7/stat", "7 (x) S 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 20 0 1 0 99 0 0 0 0 0 0 0 "
                                 "0 0 0 0 0 0 0 0 17 0 0 0 0");
     fixture_put("/proc/stat", looks[0].stat);
-    assert_int_equal(reader_open(fixture_dir, &reader, &err), 0);
-    assert_int_equal(reader_mark(&reader, &err), 0);
+    assert_int_equal(reader_open(fixture_dir, &reader, NULL), 0);
+    assert_int_equal(reader_mark(&reader, NULL), 0);
     for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
         fixture_put("/proc/stat", looks[i].stat);
-        assert_int_equal(reader_tick(&reader, READER_WHOLE, &err), 0);
+        assert_int_equal(reader_tick(&reader, READER_WHOLE, NULL), 0);
         expect_cpus(&reader.view, looks[i].cpus);
         reader_roll(&reader);
     }

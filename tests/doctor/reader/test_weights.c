@@ -8,24 +8,23 @@
 static void put_process(int pid, const char *cgroup)
 {
     char path[64], text[160];
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    (void)snprintf(text, sizeof(text),
-                   "%d (a) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 20 0 1 0 99 0 0 0 0 0 0 0 0 0 0 0 0 0 "
-                   "0 0 17 0 0 0 0\n",
-                   pid);
+    put_text(path, "/proc/%d/stat", pid);
+    put_text(text,
+             "%d (a) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 20 0 1 0 99 0 0 0 0 0 0 0 0 0 0 0 0 0 "
+             "0 0 17 0 0 0 0\n",
+             pid);
     fixture_put(path, text);
-    (void)snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
+    put_text(path, "/proc/%d/cgroup", pid);
     fixture_put(path, cgroup);
-    (void)snprintf(path, sizeof(path), "/proc/%d/autogroup", pid);
+    put_text(path, "/proc/%d/autogroup", pid);
     fixture_put(path, "/autogroup-12 nice 5\n");
 }
 
 static void read_all(struct reader *reader)
 {
-    struct err err;
-    assert_int_equal(reader_open(fixture_dir, reader, &err), 0);
+    assert_int_equal(reader_open(fixture_dir, reader, NULL), 0);
     for (size_t i = 0; i < reader->view.nprocesses; i++)
-        assert_int_equal(reader_read_weights(reader, &reader->view.processes[i], &err), 0);
+        assert_int_equal(reader_read_weights(reader, &reader->view.processes[i], NULL), 0);
 }
 
 static const struct view_cgroup *cgroup_of(const struct reader *reader, int pid)

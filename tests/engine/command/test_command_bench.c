@@ -64,16 +64,16 @@ TEST_IN_DIR(command_fails_with_its_status_and_last_line)
 {
     struct sample sample;
     assert_int_equal(step(&plain, "echo one; echo two >&2; echo; exit 3", &sample), -ECHILD);
-    assert_non_null(strstr(w.err.msg, "exited with status 3; its last line: two"));
+    assert_has(w.err.msg, "exited with status 3; its last line: two");
     assert_int_equal(step(&plain, "kill -9 $$", &sample), -ECHILD);
-    assert_non_null(strstr(w.err.msg, "killed by signal 9"));
+    assert_has(w.err.msg, "killed by signal 9");
 }
 
 TEST_IN_DIR(command_that_goes_into_the_background_is_ended)
 {
     struct sample sample;
     assert_int_equal(step(&plain, "sleep 5471 >/dev/null 2>&1 &", &sample), -ECHILD);
-    assert_non_null(strstr(w.err.msg, "left 1 process,"));
+    assert_has(w.err.msg, "left 1 process,");
 }
 
 TEST_IN_DIR(command_that_is_none_says_why)
@@ -82,7 +82,7 @@ TEST_IN_DIR(command_that_is_none_says_why)
     assert_int_equal(begin(&plain, ""), 0);
     argv[0] = "/nosuch/program";
     assert_int_equal(w.bench->step(&w.ctx, 1, &sample), -ENOEXEC);
-    assert_non_null(strstr(w.err.msg, "cannot execute '/nosuch/program': No such file"));
+    assert_has(w.err.msg, "cannot execute '/nosuch/program': No such file");
     w.bench->teardown(&w.ctx);
 }
 
@@ -125,29 +125,29 @@ TEST_IN_DIR(command_gives_a_long_number)
     assert_int_equal(step(&options, "printf 'rate: 2 %5000s' .", &sample), 0);
     assert_true(sample.rate == 2);
     assert_int_equal(step(&options, "printf '%4085srate: 1234567' .", &sample), -ERANGE);
-    assert_non_null(strstr(w.err.msg, beyond));
+    assert_has(w.err.msg, beyond);
     assert_int_equal(step(&options, "printf '%4085srate: 1234567\nrate: 3' .", &sample), 0);
     assert_true(sample.rate == 3);
 
     char path[256], script[512];
-    (void)snprintf(path, sizeof(path), "%s/metric", fixture_dir);
-    (void)snprintf(script, sizeof(script), "printf '%%05000d' 7 > '%s'", path);
+    put_text(path, "%s/metric", fixture_dir);
+    put_text(script, "printf '%%05000d' 7 > '%s'", path);
     options = (struct command_options){.metric_file = path, .grace_s = 5};
     assert_int_equal(step(&options, script, &sample), -ERANGE);
-    assert_non_null(strstr(w.err.msg, beyond));
+    assert_has(w.err.msg, beyond);
 }
 
 TEST_IN_DIR(command_leaves_its_number_in_a_file)
 {
     char path[256], script[512];
     struct sample sample;
-    (void)snprintf(path, sizeof(path), "%s/metric", fixture_dir);
+    put_text(path, "%s/metric", fixture_dir);
     const struct command_options options = {.metric_file = path, .grace_s = 5};
-    (void)snprintf(script, sizeof(script), "echo 12.5 > '%s'", path);
+    put_text(script, "echo 12.5 > '%s'", path);
     assert_int_equal(step(&options, script, &sample), 0);
     assert_true(sample.rate == 12.5);
     assert_true(step(&options, "true", &sample) < 0); /* the previous run's metric does not count */
-    assert_non_null(strstr(w.err.msg, "left no metric in"));
+    assert_has(w.err.msg, "left no metric in");
 }
 
 TEST_IN_DIR(command_that_does_not_end_is_told_to)
@@ -190,7 +190,7 @@ TEST_IN_DIR(command_keeps_so_much_of_its_output)
     char path[256], *text;
     size_t size;
     struct sample sample = {0};
-    (void)snprintf(path, sizeof(path), "%s/output", fixture_dir);
+    put_text(path, "%s/output", fixture_dir);
     assert_int_equal(begin(&plain, "head -c 1200000 /dev/zero | tr '\\0' x"), 0);
     w.bench->teardown(&w.ctx);
     w.orders.command.output = path;

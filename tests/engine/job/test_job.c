@@ -30,7 +30,6 @@ static _Thread_local unsigned char *my_into;
 
 static int fake_begin(const void *mine, size_t bytes, void *all, bool spread, struct err *err)
 {
-    (void)err;
     unsigned char *copy = malloc(bytes + 1);
     memcpy(copy, mine, bytes);
     (void)pthread_mutex_lock(&post_office);
@@ -45,7 +44,6 @@ static int fake_begin(const void *mine, size_t bytes, void *all, bool spread, st
 
 static int fake_test(bool *done, unsigned *awaited, struct err *err)
 {
-    (void)err;
     (void)pthread_mutex_lock(&post_office);
     const unsigned now = posted[my_rank];
     *done = true;
@@ -92,8 +90,8 @@ static void make_job(struct rank *rank)
 {
     static const char *const hosts[RANKS] = {"a", "a", "b"};
     for (unsigned r = 0; r < RANKS; r++) {
-        (void)snprintf(rank->ranks[r].host, sizeof(rank->ranks[r].host), "%s", hosts[r]);
-        (void)snprintf(rank->ranks[r].machine, sizeof(rank->ranks[r].machine), "%s", hosts[r]);
+        put_text(rank->ranks[r].host, "%s", hosts[r]);
+        put_text(rank->ranks[r].machine, "%s", hosts[r]);
     }
     rank->signals = (struct signals){.fd = -1};
     rank->job = (struct job){
@@ -208,10 +206,10 @@ static void collect_texts(struct rank *rank)
 {
     char mine[9] = "four", all[RANKS][9];
     if (rank->number == 2)
-        (void)snprintf(mine, sizeof(mine), "bytes: 9");
+        put_text(mine, "bytes: 9");
     rank->rc = job_collect(&rank->job, mine, rank->number ? NULL : all, sizeof(mine), &rank->err);
     if (rank->number == 0 && !rank->rc)
-        (void)snprintf(rank->text, sizeof(rank->text), "%s, %s", all[1], all[2]);
+        put_text(rank->text, "%s, %s", all[1], all[2]);
 }
 
 TEST(job_collect)
@@ -249,12 +247,10 @@ static void spread_with(struct rank *rank, bool background_as_workers)
     if (!rank->rc)
         rank->rc = job_plan_spread(&rank->job, &topo, &result, &rank->err);
     for (unsigned w = 0; !rank->rc && w < result.arms[0].plan.nworkers; w++) {
-        char cpus[32];
         const struct plan_worker *worker = &result.arms[0].plan.workers[w];
         size_t used = strlen(rank->text);
         (void)snprintf(rank->text + used, sizeof(rank->text) - used, "%s%s:%s%s", w ? " " : "",
-                       worker->host, bitset_format(&worker->cpus, cpus, sizeof(cpus)),
-                       worker->background ? "b" : "");
+                       worker->host, bitset_format(&worker->cpus), worker->background ? "b" : "");
     }
     if (!rank->rc) {
         unsigned first, n = job_plan_background(&rank->job, &result.arms[0], &first);
@@ -284,8 +280,8 @@ static void join_gpus(struct rank *rank)
     out.workers = calloc(1, sizeof(*out.workers));
     out.gpus = calloc(2, sizeof(*out.gpus));
     assert_true(out.workers && out.gpus);
-    (void)snprintf(out.gpus[0].pci_bdf, sizeof(out.gpus[0].pci_bdf), "gpu1");
-    (void)snprintf(out.gpus[1].pci_bdf, sizeof(out.gpus[1].pci_bdf), "gpu2");
+    put_text(out.gpus[0].pci_bdf, "gpu1");
+    put_text(out.gpus[1].pci_bdf, "gpu2");
     out.gpus[0].xid = out.gpus[1].xid = 40 + (int)rank->number;
     rank->rc = job_results_join(&rank->job, &arm, &readings, 0, &out, &rank->err);
     for (unsigned i = 0; i < out.ngpus && rank->number == 0; i++) {
@@ -308,8 +304,7 @@ TEST(job_joins_what_gpus_met)
 static struct job_readings readings_of(const char *cpus, unsigned ncpus, double busy_s)
 {
     struct job_readings readings = {.workers_s = 4, .helpers_s = 0.5};
-    struct err err;
-    assert_int_equal(bitset_parse(cpus, &readings.cpus, &err), 0);
+    assert_int_equal(bitset_parse(cpus, &readings.cpus, NULL), 0);
     readings.end = (struct usage_machine){
         .cpu_s = 10.0 * ncpus, .busy_s = busy_s, .at_ns = 10 * UINT64_C(1000000000)};
     return readings;
@@ -333,8 +328,8 @@ static void join_readings(struct rank *rank, const struct job_readings *readings
     out.workers[0].usage.runqueue_s = rank->number == 1 ? 10 * waited : 0;
     rank->rc = job_results_join(&rank->job, &arm, readings, 0, &out, &rank->err);
     if (rank->number == 0)
-        (void)snprintf(rank->text, sizeof(rank->text), "%s, %.2f foreign: %s",
-                       status_name(out.status), out.foreign_cpu, out.reason);
+        put_text(rank->text, "%s, %.2f foreign: %s", status_name(out.status), out.foreign_cpu,
+                 out.reason);
 }
 
 /* Only rank 1 shares its CPU with another process, which would hardly show in the whole machine's
@@ -427,8 +422,7 @@ static void watch_until(struct rank *rank, bool lost)
         (void)usleep(1000);
         steps++;
     }
-    (void)snprintf(rank->text, sizeof(rank->text), "%s",
-                   job->watch.together.lost ? "lost" : "done");
+    put_text(rank->text, "%s", job->watch.together.lost ? "lost" : "done");
     job_watch_close(job);
     free(barrier);
 }
@@ -495,7 +489,6 @@ static void *meet(void *arg)
 
 static void wake_nobody(void *arg)
 {
-    (void)arg;
 }
 
 static void relay(struct rank *rank)
@@ -516,7 +509,7 @@ static void relay(struct rank *rank)
         rank->rc = job_watch_step(job, &mine, true, &rank->err);
     }
     (void)pthread_join(worker, &met);
-    (void)snprintf(rank->text, sizeof(rank->text), "%s", met ? "met" : "not met");
+    put_text(rank->text, "%s", met ? "met" : "not met");
     job_watch_close(job);
     free(barrier);
 }

@@ -88,7 +88,7 @@ TEST(observer_waits_for_nobody_for_ever)
                              .foreground = 1,
                              .child = &child};
         assert_int_equal(observe_end_all(&o), -EBUSY);
-        assert_non_null(strstr(err.msg, "worker 0 cannot be ended"));
+        assert_has(err.msg, "worker 0 cannot be ended");
     }
     (void)process_signal(&held, SIGKILL);
     process_wait(&held, &status);

@@ -110,7 +110,6 @@ static pthread_barrier_t burnt, seen;
 
 static void *help(void *arg)
 {
-    (void)arg;
     burn(HELPER_NS);
     (void)pthread_barrier_wait(&burnt);
     (void)pthread_barrier_wait(&seen); /* threads that ended are in no list */

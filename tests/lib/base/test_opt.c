@@ -1,5 +1,6 @@
 /* Option tables: parsing and printing of every kind, ranges, defaults, pairs and the help. */
 #include "harness/lib/base/opt.h"
+#include "harness/lib/base/str.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>
@@ -116,16 +117,15 @@ TEST(opt_long_names_and_values_are_cut)
 {
     char pair[600];
     struct values values = defaults();
-    struct err err;
     memset(pair, 'x', sizeof(pair) - 1);
     pair[sizeof(pair) - 1] = '\0';
-    assert_int_equal(opts_set_pair(opts, &values, pair, &err), -EINVAL);
+    assert_int_equal(opts_set_pair(opts, &values, pair, NULL), -EINVAL);
     pair[300] = '=';
-    assert_int_equal(opts_set_pair(opts, &values, pair, &err), -EINVAL);
+    assert_int_equal(opts_set_pair(opts, &values, pair, NULL), -EINVAL);
     memcpy(pair, "count=", 6);
-    assert_int_equal(opts_set_pair(opts, &values, pair, &err), -EINVAL);
+    assert_int_equal(opts_set_pair(opts, &values, pair, NULL), -EINVAL);
     memcpy(pair, "size=", 5);
-    assert_int_equal(opts_set_pair(opts, &values, pair, &err), -EINVAL);
+    assert_int_equal(opts_set_pair(opts, &values, pair, NULL), -EINVAL);
 }
 
 TEST(opt_format_reads_back)
@@ -133,8 +133,8 @@ TEST(opt_format_reads_back)
     struct values values = defaults(), again = {0};
     (void)opts_set_pair(opts, &values, "limit=0.123456789", NULL);
     (void)opts_set_pair(opts, &values, "out=somewhere", NULL);
-    char text[300];
-    assert_string_equal(opts_format(opts, &values, text, sizeof(text)),
+    char *text = str_fmt("%s", opts_format(opts, &values));
+    assert_string_equal(text,
                         "count=4;any=0;size=65536;ratio=0.5;limit=0.123456789;quiet=0;wait=block;"
                         "out=somewhere");
     for (char *pair = strtok(text, ";"); pair; pair = strtok(NULL, ";"))
@@ -143,9 +143,7 @@ TEST(opt_format_reads_back)
     assert_int_equal(again.size_bytes, values.size_bytes);
     assert_true(again.limit_s == values.limit_s);
     assert_int_equal(again.wait, values.wait);
-    assert_string_equal(opts_format(NULL, &values, text, sizeof(text)), "");
-    assert_string_equal(opts_format(opts, &values, text, 8), "count=4");
-    assert_string_equal(opts_format(opts, &values, text, 1), "");
+    assert_string_equal(opts_format(NULL, &values), "");
 }
 
 TEST(opt_help_fits_80_columns)
@@ -158,11 +156,10 @@ TEST(opt_help_fits_80_columns)
     assert_int_equal(fclose(out), 0);
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
         assert_in_range(strcspn(line, "\n"), 1, 79);
-    assert_non_null(strstr(text, "\n  --quiet                 say nothing (0 or 1, default 0)\n"));
-    assert_non_null(strstr(text, "  -n, --count N           how many there are (default 4)\n"));
-    assert_non_null(strstr(text, "how to wait for the device: spin, block (default\n"));
+    assert_has(text, "\n  --quiet                 say nothing (0 or 1, default 0)\n");
+    assert_has(text, "  -n, --count N           how many there are (default 4)\n");
+    assert_has(text, "how to wait for the device: spin, block (default\n");
     /* A flag on the command line takes no value, unlike a parameter that is 0 or 1. */
-    char help[OPT_HELP_MAX];
     const struct opt flag = {.name = "check", .kind = OPT_FLAG, .help = "look"};
-    assert_string_equal(opt_format_help(&flag, OPT_RARE, help, sizeof(help)), "look");
+    assert_string_equal(opt_format_help(&flag, OPT_RARE), "look");
 }

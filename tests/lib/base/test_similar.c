@@ -46,11 +46,10 @@ static const char *hint(const char *typed, size_t length)
 {
     static const char *const names[] = {
         "run", "bench", "workers", "background", "background-workers", "place"};
-    static char buf[SIMILAR_HINT_MAX];
     struct similar near = similar_to(typed, length);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         similar_offer(&near, names[i]);
-    return similar_hint(&near, "--", buf, sizeof(buf));
+    return similar_hint(&near, "--");
 }
 
 TEST(similar_offers_the_nearest)

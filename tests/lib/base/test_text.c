@@ -13,8 +13,7 @@ TEST(percent)
                  {0.00996, "1.0%"}, {0.0994, "9.9%"},  {0.0996, "10%"},    {0.844, "84%"},
                  {1, "100%"},       {12.345, "1234%"}, {-0.5, "-50.00%"}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char text[32];
-        assert_string_equal(text_percent(cases[i].share, text, sizeof(text)), cases[i].text);
+        assert_string_equal(text_percent(cases[i].share), cases[i].text);
     }
 }
 

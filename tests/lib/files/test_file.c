@@ -36,12 +36,12 @@ TEST_IN_DIR(file_finds_the_first_program_in_path)
     assert_int_equal(mkdirat(fixture_dir_fd, "three", 0755), 0);
     put("two/tool", 0644); /* not executable */
     put("three/tool", 0755);
-    (void)snprintf(list, sizeof(list), "/proc/self/fd/%d", fixture_dir_fd);
+    put_text(list, "/proc/self/fd/%d", fixture_dir_fd);
     char all[256];
-    (void)snprintf(all, sizeof(all), "%s/one:%s/two:%s/three", list, list, list);
+    put_text(all, "%s/one:%s/two:%s/three", list, list, list);
     set_path(all);
     assert_int_equal(file_find_program("tool", true, path, sizeof(path)), 0);
-    assert_non_null(strstr(path, "/three/tool"));
+    assert_has(path, "/three/tool");
     assert_int_equal(file_find_program("tool", true, path, 8),
                      -ENOENT); /* the buffer is too small */
     assert_int_equal(file_find_program("nosuch", false, path, sizeof(path)), -ENOENT);
@@ -117,7 +117,7 @@ TEST_IN_DIR(file_replace_follows_no_link_and_takes_no_name_that_is_there)
 {
     char begun[64], *text = NULL;
     size_t size = 0;
-    (void)snprintf(begun, sizeof(begun), "contend-%ld-0.tmp", (long)getpid());
+    put_text(begun, "contend-%ld-0.tmp", (long)getpid());
     put("victim", 0644);
     assert_int_equal(symlinkat("victim", fixture_dir_fd, begun), 0);
     assert_int_equal(symlinkat("victim", fixture_dir_fd, "one"), 0);
@@ -141,8 +141,8 @@ TEST_IN_DIR(file_what_killed_writers_left_is_removed)
     if (!pid)
         _exit(0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    (void)snprintf(begun, sizeof(begun), "contend-%ld-1.tmp", (long)pid);
-    (void)snprintf(live, sizeof(live), "contend-%ld-0.tmp", (long)getpid());
+    put_text(begun, "contend-%ld-1.tmp", (long)pid);
+    put_text(live, "contend-%ld-0.tmp", (long)getpid());
     put(begun, 0644);
     put(live, 0644);
     put("contend-1-0.tmp", 0644);

@@ -18,7 +18,7 @@ static double available(const char *groups)
 static void put(const char *path, const char *text)
 {
     char full[128];
-    (void)snprintf(full, sizeof(full), "/sys/fs/cgroup/%s", path);
+    put_text(full, "/sys/fs/cgroup/%s", path);
     fixture_put(full, text);
 }
 
@@ -66,7 +66,7 @@ TEST_IN_DIR(cgroup_v1_and_both)
     put("job/memory.current", "0\n");
     assert_true(available(v1) == 5500);
     char both[128];
-    (void)snprintf(both, sizeof(both), "%s0::/job\n", v1);
+    put_text(both, "%s0::/job\n", v1);
     assert_true(available(both) == 100);
 }
 
@@ -89,10 +89,10 @@ TEST_IN_DIR(cgroup_takes_a_long_path_whole)
     char deep[400] = "", file[450], groups[450];
     for (int i = 0; i < 6; i++)
         (void)snprintf(deep + strlen(deep), sizeof(deep) - strlen(deep), "/%050d", i);
-    (void)snprintf(groups, sizeof(groups), "0::%s\n", deep);
-    (void)snprintf(file, sizeof(file), "/sys/fs/cgroup%s/memory.max", deep);
+    put_text(groups, "0::%s\n", deep);
+    put_text(file, "/sys/fs/cgroup%s/memory.max", deep);
     fixture_put(file, "900\n");
-    (void)snprintf(file, sizeof(file), "/sys/fs/cgroup%s/memory.current", deep);
+    put_text(file, "/sys/fs/cgroup%s/memory.current", deep);
     fixture_put(file, "200\n");
     assert_true(available(groups) == 700);
 }

@@ -13,13 +13,11 @@ enum { ITS_CODE = 9 };
 
 static int end_at_once(void *arg)
 {
-    (void)arg;
     return ITS_CODE;
 }
 
 static int wait_for_signal(void *arg)
 {
-    (void)arg;
     for (;;)
         (void)pause();
     return 0;

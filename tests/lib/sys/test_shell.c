@@ -14,7 +14,6 @@ enum { FOR_EVER_S = 1000 };
 
 static bool now(void *arg)
 {
-    (void)arg;
     return true;
 }
 

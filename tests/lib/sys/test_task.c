@@ -62,10 +62,10 @@ TEST(task_class_is_read_from_stat)
     char text[256];
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct task_stat stat;
-        (void)snprintf(text, sizeof(text),
-                       "7 (a b) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 %s 0 1 0 99 0 0 0 0 0 0 0 0 0 0 0 "
-                       "0 0 0 0 17 3 %s 0",
-                       cases[i].priority, cases[i].tail);
+        put_text(text,
+                 "7 (a b) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 %s 0 1 0 99 0 0 0 0 0 0 0 0 0 0 0 "
+                 "0 0 0 0 17 3 %s 0",
+                 cases[i].priority, cases[i].tail);
         assert_true(task_parse_stat(text, &stat));
         assert_int_equal(stat.cpu, 3);
         assert_int_equal(stat.realtime, cases[i].realtime);

@@ -12,7 +12,6 @@
 
 static int sleep_on(void *arg)
 {
-    (void)arg;
     (void)prctl(PR_SET_PDEATHSIG,
                 0); /* undoes what process_start set: a program of a user's has no such signal */
     for (;;)
@@ -97,7 +96,6 @@ TEST(tree_new_ones_are_ended_and_known_ones_stay)
 
 static int burn(void *arg)
 {
-    (void)arg;
     for (volatile unsigned long i = 0;; i++)
         ;
     return 0;
@@ -105,7 +103,6 @@ static int burn(void *arg)
 
 static void note_seen(void *arg, int tid, unsigned os_cpu, uint64_t at_ns)
 {
-    (void)os_cpu;
     assert_true(at_ns > 0);
     *(int *)arg = tid;
 }
@@ -146,7 +143,6 @@ static int burn_in_the_last(void *arg)
 {
     pthread_attr_t small;
     pthread_t thread;
-    (void)arg;
     (void)pthread_attr_init(&small);
     (void)pthread_attr_setstacksize(&small, 128 << 10);
     for (int i = 0; i <= 1000; i++)
@@ -184,7 +180,6 @@ TEST(tree_counts_a_team_of_any_size)
 /* Starts processes that use CPU time and end, one after another. */
 static int start_many(void *arg)
 {
-    (void)arg;
     for (int i = 0; i < 200; i++) {
         pid_t pid = fork();
         for (volatile unsigned long n = 0; !pid && n < 3000000; n++)

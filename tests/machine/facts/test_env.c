@@ -65,10 +65,10 @@ TEST_IN_DIR(env_governors_that_differ_are_mixed)
 static void put_arm(const char *part)
 {
     char text[256];
-    (void)snprintf(text, sizeof(text),
-                   "processor\t: 0\nBogoMIPS\t: 2000.00\nFeatures\t: fp asimd\n"
-                   "CPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: %s\n",
-                   part);
+    put_text(text,
+             "processor\t: 0\nBogoMIPS\t: 2000.00\nFeatures\t: fp asimd\n"
+             "CPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: %s\n",
+             part);
     fixture_put("/proc/cpuinfo", text);
 }
 
@@ -118,7 +118,7 @@ TEST_IN_DIR(env_takes_the_tightest_cgroup_limit)
     assert_true(env.cgroup.cpus_limit > 2.4999 && env.cgroup.cpus_limit < 2.5001);
     char quota[200];
     assert_true(cgroup_format_quota(&env.cgroup, 3, quota, sizeof(quota)));
-    assert_non_null(strstr(quota, "the time of 2.5 CPUs and allows 3: "));
+    assert_has(quota, "the time of 2.5 CPUs and allows 3: ");
     assert_false(cgroup_format_quota(&env.cgroup, 2, quota, sizeof(quota)));
     assert_true(env.cgroup.memory_limit_bytes > 1999999 && env.cgroup.memory_limit_bytes < 2000001);
 }
@@ -223,7 +223,7 @@ TEST(env_host_label_is_a_safe_directory_name)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct environment env = {0};
         char label[ENV_HOST_LABEL_MAX];
-        (void)snprintf(env.hostname, sizeof(env.hostname), "%s", names[i][0]);
+        put_text(env.hostname, "%s", names[i][0]);
         assert_string_equal(env_host_label(&env, label), names[i][1]);
     }
 }

@@ -58,11 +58,11 @@ TEST(key_does_not_change_with_what_changes)
     env.memory_bytes = 1e9;
     env.boost = 1;
     env.cgroup.cpus_limit = 1.5;
-    (void)snprintf(env.hostname, sizeof(env.hostname), "pod-x7f");
-    (void)snprintf(env.kernel, sizeof(env.kernel), "6.12");
-    (void)snprintf(env.driver, sizeof(env.driver), "580");
-    (void)snprintf(env.governor, sizeof(env.governor), "powersave");
-    (void)snprintf(env.machine_id, sizeof(env.machine_id), "another system on this hardware");
+    put_text(env.hostname, "pod-x7f");
+    put_text(env.kernel, "6.12");
+    put_text(env.driver, "580");
+    put_text(env.governor, "powersave");
+    put_text(env.machine_id, "another system on this hardware");
     struct machine_key key = key_of(&env, &now), was = key_of(&server, &topo);
     assert_string_equal(key.key, was.key);
     assert_string_equal(key.kind, was.kind);
@@ -94,10 +94,10 @@ TEST(key_of_another_kind)
     half.ncpus = 32;
     assert_string_not_equal(key_of(&server, &half).kind, key_of(&server, &topo).kind);
     struct environment env = server;
-    (void)snprintf(env.cpu_model, sizeof(env.cpu_model), "Slow CPU");
+    put_text(env.cpu_model, "Slow CPU");
     assert_string_not_equal(key_of(&env, &topo).kind, key_of(&server, &topo).kind);
     struct topo_gpu other[] = {gpus[0], gpus[1]};
-    (void)snprintf(other[1].name, sizeof(other[1].name), "GPU B");
+    put_text(other[1].name, "GPU B");
     struct topo mixed = topo;
     mixed.gpus = other;
     assert_string_not_equal(key_of(&server, &mixed).kind, key_of(&server, &topo).kind);
@@ -132,8 +132,8 @@ TEST(key_of_a_sliced_gpu_is_its_address)
     a.ngpus = b.ngpus = 1;
     a.gpus = one;
     b.gpus = two;
-    (void)snprintf(one[0].uuid, sizeof(one[0].uuid), "MIG-1");
-    (void)snprintf(two[0].uuid, sizeof(two[0].uuid), "MIG-2");
+    put_text(one[0].uuid, "MIG-1");
+    put_text(two[0].uuid, "MIG-2");
     assert_string_equal(key_of(&env, &a).key, key_of(&env, &b).key);
     assert_string_equal(key_of(&env, &a).identity, "id");
 }
@@ -145,11 +145,11 @@ TEST(key_is_written_without_what_it_hides)
     json_auto_t *json = machine_to_json(&parts);
     FREED char *text = json_dumps(json, 0);
     assert_non_null(text);
-    assert_null(strstr(text, "4c4c4544"));
-    assert_null(strstr(text, "0123456789abcdef"));
-    assert_null(strstr(text, "GPU-7"));
-    assert_non_null(strstr(text, "\"product\": \"Server 2\""));
-    assert_non_null(strstr(text, "\"vbios\": \"96.0\""));
+    assert_lacks(text, "4c4c4544");
+    assert_lacks(text, "0123456789abcdef");
+    assert_lacks(text, "GPU-7");
+    assert_has(text, "\"product\": \"Server 2\"");
+    assert_has(text, "\"vbios\": \"96.0\"");
 }
 
 static void read_uuid(const char *uuid, const char *want)

@@ -66,7 +66,7 @@ TEST(openmp_names_the_setting_and_its_value)
     for (size_t i = 0; all[i]; i += 2) {
         char begin[64];
         bool found = false;
-        (void)snprintf(begin, sizeof(begin), "%s=%s is set: ", all[i], all[i + 1]);
+        put_text(begin, "%s=%s is set: ", all[i], all[i + 1]);
         for (size_t n = 0; n < notes.n; n++)
             found |= strncmp(notes.text[n], begin, strlen(begin)) == 0;
         assert_true(found);

@@ -19,9 +19,8 @@ static struct findings findings; /* of the last judgement */
 
 static size_t count(const struct gpu_health *health)
 {
-    struct err err;
     findings_free(&findings);
-    if (gpu_health_judge(health, "GPU 7 (beef:07:00.0)", &findings, &err))
+    if (gpu_health_judge(health, "GPU 7 (beef:07:00.0)", &findings, NULL))
         return SIZE_MAX;
     return findings.n;
 }
@@ -42,19 +41,17 @@ static bool finds(const struct gpu_health *health, enum finding_severity severit
 
 static bool is_unknown(const struct gpu_health *health)
 {
-    char line[200];
     return health->pcie_generation == -1 && health->pcie_width_max == -1 && health->nvlinks == -1 &&
            health->ecc == -1 && health->ecc_uncorrected == -1 && health->rows_pending == -1 &&
            health->persistence == -1 && health->compute_mode == GPU_MODE_UNKNOWN &&
            health->mig == -1 && health->nprocesses == -1 && isnan(health->power_w) &&
            isnan(health->temperature_c) && isnan(health->clock_mhz) && count(health) == 0 &&
-           gpu_health_format(health, line, sizeof(line))[0] == '\0';
+           gpu_health_format(health)[0] == '\0';
 }
 
 DRIVER_TEST(gpu_health_of_a_good_gpu, NULL)
 {
     struct gpu_health h;
-    char line[200];
     CHECK(gpu_health_read(gpu0, &h) == 0);
     CHECK(h.pcie_generation == 5 && h.pcie_width == 16 && h.pcie_width_max == 16);
     CHECK(h.nvlinks == 18 && h.nvlinks_active == 18 && h.nvlink_version == 4);
@@ -62,7 +59,7 @@ DRIVER_TEST(gpu_health_of_a_good_gpu, NULL)
     CHECK(h.rows_pending == 0 && h.persistence == 1 && h.compute_mode == GPU_MODE_DEFAULT);
     CHECK(h.mig == 0 && h.nprocesses == 0 && h.power_w == 120.4 && h.power_limit_w == 700);
     CHECK(count(&h) == 0);
-    CHECK(!strcmp(gpu_health_format(&h, line, sizeof(line)),
+    CHECK(!strcmp(gpu_health_format(&h),
                   "PCIe x16 gen 5; 18 NVLinks; ECC; 1500/1980 MHz; 120/700 W; 40 C"));
     CHECK(gpu_health_read("0000:00:00.0", &h) == -ENODEV && is_unknown(&h));
     return 0;
@@ -73,11 +70,10 @@ DRIVER_TEST(gpu_health_links, "gen0=1 width0=8 links_down0=4 gen1=3 gen_link1=3 
                               "links_down1=12 links2=0")
 {
     struct gpu_health h;
-    char line[200];
     CHECK(gpu_health_read(gpu0, &h) == 0 && count(&h) == 2);
     CHECK(finds(&h, FINDING_BAD, "gpu_pcie", "PCIe width is x8 of x16"));
     CHECK(finds(&h, FINDING_BAD, "gpu_nvlink", "4 of 18 NVLinks are down"));
-    CHECK(strstr(gpu_health_format(&h, line, sizeof(line)), "PCIe x8 gen 1/5; 14 NVLinks; "));
+    CHECK(strstr(gpu_health_format(&h), "PCIe x8 gen 1/5; 14 NVLinks; "));
     CHECK(gpu_health_read(gpu1, &h) == 0 && count(&h) == 2);
     CHECK(finds(&h, FINDING_NOTE, "gpu_pcie", "PCIe: slot and board allow gen 3, the GPU gen 5"));
     CHECK(finds(&h, FINDING_NOTE, "gpu_nvlink", "none of its 12 NVLinks is active"));
@@ -144,7 +140,7 @@ static int check_own_process(void)
 {
     struct gpu_health h;
     char states[64];
-    (void)snprintf(states, sizeof(states), "pid=%d", (int)getpid());
+    put_text(states, "pid=%d", (int)getpid());
     (void)setenv("FAKE_GPU", states, 1);
     CHECK(gpu_health_read(gpu0, &h) == 0 && h.nprocesses == 0);
     return 0;
@@ -207,10 +203,10 @@ DRIVER_TEST(gpu_health_server_of_mps_is_nobody, NULL)
     char states[64];
     pid_t server = start_process("nvidia-cuda-mps-server", &to_end);
     CHECK(server > 0);
-    (void)snprintf(states, sizeof(states), "pid0=%d", (int)server);
+    put_text(states, "pid0=%d", (int)server);
     (void)setenv("FAKE_GPU", states, 1);
     CHECK(gpu_health_read(gpu0, &h) == 0 && h.nprocesses == 0);
-    (void)snprintf(states, sizeof(states), "pid0=%d", (int)getppid());
+    put_text(states, "pid0=%d", (int)getppid());
     (void)setenv("FAKE_GPU", states, 1);
     CHECK(gpu_health_read(gpu0, &h) == 0 && h.nprocesses == 1);
     CHECK(!close(to_end) && waitpid(server, &status, 0) == server);
@@ -223,7 +219,7 @@ DRIVER_TEST(gpu_health_exclusive_under_mps_is_good, "mode0=3 mode1=2")
     struct gpu_health h;
     char folder[] = "/tmp/contend-test-XXXXXX", pipe[64];
     CHECK(mkdtemp(folder) && !setenv("CUDA_MPS_PIPE_DIRECTORY", folder, 1));
-    (void)snprintf(pipe, sizeof(pipe), "%s/control", folder);
+    put_text(pipe, "%s/control", folder);
     CHECK(gpu_health_read(gpu0, &h) == 0 && count(&h) == 1 && !h.mps);
     CHECK(finds(&h, FINDING_BAD, "gpu_compute_mode", "compute mode exclusive: one process"));
     CHECK(!mkfifo(pipe, 0600));
@@ -272,6 +268,6 @@ TEST(gpu_driver_and_runtime)
     assert_int_equal(topo_check_cuda(0, "13.0.88", note, sizeof(note)), 0);
     assert_string_equal(note, "");
     assert_int_equal(topo_check_cuda(12040, "13.0.88", note, sizeof(note)), -ENOTSUP);
-    assert_non_null(strstr(note, "knows CUDA 12.4 at most"));
-    assert_non_null(strstr(note, "built with 13.0"));
+    assert_has(note, "knows CUDA 12.4 at most");
+    assert_has(note, "built with 13.0");
 }

@@ -136,8 +136,7 @@ TEST(emit_batch_file_gives_no_cpu_to_two_workers)
 TEST(emit_batch_file_holds_no_word_of_a_hostile_command)
 {
     static const char *const words[] = {"./w", "%PATH%", "a\" & del *", "^!", "\r\nexit", NULL};
-    struct err err = {0};
-    FREED char *text = emit_for(&two_nodes, EMIT_WSL_BAT, words, &err);
+    FREED char *text = emit_for(&two_nodes, EMIT_WSL_BAT, words, NULL);
     assert_non_null(text);
     unsigned lines = 0;
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), lines++) {
@@ -285,7 +284,6 @@ TEST(emit_refuses)
         if (text)
             fail_msg("%s: not refused: %s", emit_names[cases[i].format], cases[i].says);
         assert_int_equal(err.code, -EINVAL);
-        if (!strstr(err.msg, cases[i].says))
-            fail_msg("'%s' is not in '%s'", cases[i].says, err.msg);
+        assert_has(err.msg, cases[i].says);
     }
 }

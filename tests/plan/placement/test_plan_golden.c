@@ -120,7 +120,7 @@ static void check_golden(const struct golden *golden, const char *machine)
     FREED char *text = run_place(argc, argv);
     if (golden->shown == PLANS)
         keep_plans(text);
-    (void)snprintf(file, sizeof(file), "plan_%s", golden->name);
+    put_text(file, "plan_%s", golden->name);
     fixture_golden(file, text);
 }
 

@@ -69,7 +69,7 @@ TEST(plan_properties_of_captured_machines)
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
         const char *dot = strrchr(entry->d_name, '.');
         char path[PATH_SIZE];
-        (void)snprintf(path, sizeof(path), "%s/%s", topologies, entry->d_name);
+        put_text(path, "%s/%s", topologies, entry->d_name);
         if (dot && strcmp(dot, ".xml") == 0)
             check_file(path);
     }
@@ -82,10 +82,9 @@ TEST(plan_properties_of_synthetic_machines)
     for (unsigned packages = 1; packages <= 8; packages++)
         for (unsigned smt = 1; smt <= 4; smt++) {
             char text[128], gpus[64];
-            (void)snprintf(text, sizeof(text), "package:%u numa:%u l3:%u core:%u pu:%u", packages,
-                           1 + packages % 2, 1 + smt % 3, 1 + (packages * smt) % 5, smt);
-            (void)snprintf(gpus, sizeof(gpus), "01:00.0@%u,02:00.0@0,03:00.0@%u", packages - 1,
-                           packages / 2);
+            put_text(text, "package:%u numa:%u l3:%u core:%u pu:%u", packages, 1 + packages % 2,
+                     1 + smt % 3, 1 + (packages * smt) % 5, smt);
+            put_text(gpus, "01:00.0@%u,02:00.0@0,03:00.0@%u", packages - 1, packages / 2);
             AUTO(topo) topo = fixture_topo(text, gpus);
             check_machine(&topo);
         }

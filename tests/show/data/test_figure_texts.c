@@ -9,7 +9,7 @@ static void assert_shown(const char *bench, const char *text)
     char quoted[DAT_TEXT_MOST + 3];
     if (!text)
         return;
-    (void)snprintf(quoted, sizeof(quoted), "\"%s\"", text);
+    put_text(quoted, "\"%s\"", text);
     if (strcmp(dat_text(text, DAT_TEXT_MOST).quoted, quoted))
         fail_msg("%s: '%s' becomes '%s'", bench, text, dat_text(text, DAT_TEXT_MOST).quoted);
 }

@@ -16,11 +16,11 @@ TEST(markdown_says_evidence_once)
 {
     AUTO(findings) findings = {0};
     struct finding said = fixture_check("a", OUTCOME_FAIL);
-    (void)snprintf(said.sentence, sizeof(said.sentence), "waits (z -50.7)");
+    put_text(said.sentence, "waits (z -50.7)");
     assert_int_equal(findings_add(&findings, &said, NULL), 0);
     FREED char *text = fixture_printed(print, &findings);
-    assert_non_null(strstr(text, "z -50.7"));
-    assert_null(strstr(strstr(text, "z -50.7") + 1, "z -50.7"));
+    assert_has(text, "z -50.7");
+    assert_lacks(strstr(text, "z -50.7") + 1, "z -50.7");
 }
 
 TEST(markdown_lists_findings)

@@ -51,7 +51,7 @@ TEST_WITHIN(dots_of_each_gpu, fixture_make_svg_dir, fixture_remove_svg_dir)
         struct fixture_scan_machine machine = fixture_gpus;
         unsigned n = gpus[i], withs = n > 1 ? 2 : 1;
         char last[20];
-        (void)snprintf(last, sizeof(last), ">GPU %u<", n - 1);
+        put_text(last, ">GPU %u<", n - 1);
         machine.gpus = n;
         fixture_draw_scans(&machine, all_scans);
         struct seen stream = look("gpu_stream"), matmul = look("gpu_matmul"),
@@ -126,12 +126,11 @@ TEST_WITHIN(dots_need_no_metric_of_all, fixture_make_svg_dir, fixture_remove_svg
     fixture_scans_make(&fixture_gpus, "gpu_matmul", &result);
     const struct bench *bench = result.arms[0].bench;
     unsigned by_type = dim_find(bench, "type");
-    char type[DIMS_KEY_MAX];
     for (size_t o = 0; o < result.arms[0].nobservations; o++) {
         struct worker_result *worker = &result.arms[0].observations[o].workers[0];
         size_t kept = 0;
         for (size_t i = 0; i < worker->nvalues; i++)
-            if (!strcmp(dims_value(bench, &worker->values[i].dims, by_type, type), "int8"))
+            if (!strcmp(dims_value(bench, &worker->values[i].dims, by_type), "int8"))
                 worker->values[kept++] = worker->values[i];
         worker->nvalues = kept;
     }
@@ -151,14 +150,8 @@ TEST(dots_format_has_no_exponent)
                  {9.96, "10.0"},   {54.25, "54.2"},          {99.6, "100"},
                  {4270.3, "4270"}, {3.2e7, "32000000"}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char text[32];
-        assert_string_equal(dots_format(cases[i].value, text, sizeof(text)), cases[i].text);
+        assert_string_equal(dots_format(cases[i].value), cases[i].text);
     }
 }
 
-BEFORE_TESTS
-{
-    if (!fixture_has_gnuplot())
-        return 77;
-    return 0;
-}
+NEEDS_GNUPLOT

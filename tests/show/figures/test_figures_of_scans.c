@@ -120,7 +120,7 @@ TEST_WITHIN(scans_heat_map_prints_what_has_room, fixture_make_svg_dir, fixture_r
     assert_int_equal(count_cells("core_to_core", "NaN"), 64 * 2 * 2);
     size_t size;
     FREED char *svg = (char *)fixture_read_plot("core_to_core", "svg", &size);
-    assert_null(strstr(svg, ">1900<"));
+    assert_lacks(svg, ">1900<");
 }
 
 /* One pair of 2016 took 1900 ns: the other pairs must still differ in colour. */
@@ -222,7 +222,7 @@ TEST_WITHIN(scans_smt_noise_stays_dark, fixture_make_svg_dir, fixture_remove_svg
     fixture_draw_scans(&machine, "smt_pairs");
     size_t size;
     FREED char *data = (char *)fixture_read_plot("smt_pairs", "dat", &size);
-    assert_non_null(strstr(data, "\" \"\" 64 1 1.5 "));
+    assert_has(data, "\" \"\" 64 1 1.5 ");
 }
 
 TEST_IN_DIR(scans_256_cpus)
@@ -300,9 +300,4 @@ TEST_WITHIN(scans_hostile_text_is_only_text, fixture_make_svg_dir, fixture_remov
     fixture_assert_svg_has("latency_curve", "x_; system(_touch pwned_) __touch pwned__");
 }
 
-BEFORE_TESTS
-{
-    if (!fixture_has_gnuplot())
-        return 77;
-    return 0;
-}
+NEEDS_GNUPLOT

@@ -12,7 +12,7 @@
 static const char *find_block(const char *data, const char *name)
 {
     char line[40];
-    (void)snprintf(line, sizeof(line), "\n\n# %s\n", name);
+    put_text(line, "\n\n# %s\n", name);
     const char *block = strstr(data, line);
     assert_non_null(block);
     block += strlen(line);
@@ -107,12 +107,12 @@ TEST_WITHIN(line_chart_shows_every_placement, fixture_make_svg_dir, fixture_remo
     fixture_assert_svg_has("collective_latency", ">queue 20<");
     for (size_t i = 0; i < 6; i++) {
         char text[64];
-        (void)snprintf(text, sizeof(text), ">all-reduce, out of place, %s<", names[i]);
+        put_text(text, ">all-reduce, out of place, %s<", names[i]);
         fixture_assert_svg_has("collective_latency", text);
     }
     FREED char *data = read_data("collective_latency");
     assert_int_equal(count_lines(find_block(data, "lines")), 2 * 2 * 6);
-    assert_null(strstr(data, "more lines are in rows.csv"));
+    assert_lacks(data, "more lines are in rows.csv");
 }
 
 /* If there are too many lines, the first lines of each placement stay. */
@@ -127,17 +127,11 @@ TEST_WITHIN(line_chart_drops_no_placement_for_another, fixture_make_svg_dir, fix
     fixture_draw_scans(&machine, "collective");
     for (int i = 0; i < PLACEMENTS; i++) {
         char text[64];
-        (void)snprintf(text, sizeof(text), ">all-reduce, out of place, %s<",
-                       placement_infos[i].name);
+        put_text(text, ">all-reduce, out of place, %s<", placement_infos[i].name);
         fixture_assert_svg_has("collective_bandwidth", text);
     }
     fixture_assert_svg_has("collective_bandwidth", ">all-reduce, out of place, without load<");
     fixture_assert_svg_has("collective_bandwidth", ">28 more lines are in rows.csv<");
 }
 
-BEFORE_TESTS
-{
-    if (!fixture_has_gnuplot())
-        return 77;
-    return 0;
-}
+NEEDS_GNUPLOT

@@ -29,7 +29,6 @@ static const char heat_data[] =
 /* A figure of an unknown benchmark is drawn from its data alone, and is removed like the others. */
 TEST_IN_DIR(redraw_figure_of_another_version)
 {
-    struct err err = {0};
     char names[200] = "";
     fixture_draw_scans(&fixture_server, "numa_matrix");
     int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -37,7 +36,7 @@ TEST_IN_DIR(redraw_figure_of_another_version)
     fixture_put("/plots/contend-2147483646-0.tmp", HEAT_LINE); /* of a writer that was killed */
     assert_int_equal(unlinkat(fd, "numa_latency.svg", 0), 0);
     assert_int_equal(unlinkat(fd, "numa_bandwidth.dat", 0), 0);
-    assert_int_equal(figures_redraw(fd, NULL, note, names, &err), 0);
+    assert_int_equal(figures_redraw(fd, NULL, note, names, NULL), 0);
     assert_string_equal(names, "later_2 numa_latency ");
     fixture_assert_drawn("numa_latency", 1350);
     fixture_assert_drawn("later_2", 1350);
@@ -55,7 +54,7 @@ TEST_IN_DIR(redraw_figure_of_another_version)
 static void put_plot(const char *name, const char *text)
 {
     char path[100];
-    (void)snprintf(path, sizeof(path), "/plots/%s", name);
+    put_text(path, "/plots/%s", name);
     fixture_put(path, text);
 }
 
@@ -78,7 +77,6 @@ TEST_IN_DIR(redraw_leaves_alone_what_is_not_ours)
                                         "# contend heat_map2\n",
                                         "# contend common\n",
                                         " \"title\" \"how\" \"\" 2 0.9 1.04 1\n"};
-    struct err err = {0};
     char drawn[200] = "";
     assert_int_equal(mkdirat(fixture_dir_fd, "plots", 0777), 0);
     int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -89,7 +87,7 @@ TEST_IN_DIR(redraw_leaves_alone_what_is_not_ours)
     assert_int_equal(symlinkat("Upper.dat", fd, "link.dat"), 0);
     assert_int_equal(mkfifoat(fd, "fifo.dat", 0666), 0);
     assert_int_equal(mkdirat(fd, "directory.dat", 0777), 0);
-    assert_int_equal(figures_redraw(fd, NULL, note, drawn, &err), -ENODATA);
+    assert_int_equal(figures_redraw(fd, NULL, note, drawn, NULL), -ENODATA);
     figures_remove(fixture_dir_fd);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         assert_int_equal(faccessat(fd, names[i], F_OK, 0), 0);
@@ -120,7 +118,7 @@ static void put_text_everywhere(const char *figure, const char *text)
         for (size_t i = 0; quoted && at[1] != '"' && text[i]; i++)
             changed[used++] = text[i];
     }
-    (void)snprintf(name, sizeof(name), "%s.dat", figure);
+    put_text(name, "%s.dat", figure);
     put_plot(name, changed);
     free(changed);
     free(data);
@@ -131,14 +129,13 @@ TEST_WITHIN(redraw_makes_no_format_of_text, fixture_make_svg_dir, fixture_remove
 {
     static const char *const figures[] = {"bandwidth", "latency_curve", "cache_thrash",
                                           "loaded_latency", "numa_latency"};
-    struct err err = {0};
     char names[200] = "";
     fixture_draw_scans(&fixture_server,
                        "mem_bandwidth mem_latency cache_thrash loaded_latency numa_matrix");
     int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
         put_text_everywhere(figures[i], "%s%n%d%99999999f %*d");
-    assert_int_equal(figures_redraw(fd, NULL, note, names, &err), 0);
+    assert_int_equal(figures_redraw(fd, NULL, note, names, NULL), 0);
     for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
         size_t size;
         FREED char *svg = (char *)fixture_read_plot(figures[i], "svg", &size);
@@ -152,9 +149,4 @@ TEST_WITHIN(redraw_makes_no_format_of_text, fixture_make_svg_dir, fixture_remove
     (void)close(fd);
 }
 
-BEFORE_TESTS
-{
-    if (!fixture_has_gnuplot())
-        return 77;
-    return 0;
-}
+NEEDS_GNUPLOT

@@ -17,12 +17,6 @@ static void print_hostile_suite(const struct findings *findings, FILE *out)
     assert_int_equal(junit_print(fixture_hostile, findings, out, NULL), 0);
 }
 
-static void assert_has(const char *text, const char *part)
-{
-    if (!strstr(text, part))
-        fail_msg("no '%s' in: %s", part, text);
-}
-
 TEST(junit_counts_each_outcome)
 {
     AUTO(findings) findings = fixture_all_outcomes();
@@ -58,12 +52,12 @@ TEST(junit_numbers_those_of_one_name)
 static void add_hostile(struct findings *findings, enum finding_outcome outcome)
 {
     struct finding finding = fixture_check("hostile", outcome);
-    (void)snprintf(finding.subject, sizeof(finding.subject), "%s", fixture_hostile);
-    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s", fixture_hostile);
-    (void)snprintf(finding.evidence, sizeof(finding.evidence), "%s", fixture_hostile);
-    (void)snprintf(finding.command, sizeof(finding.command), "%s", fixture_hostile);
-    (void)snprintf(finding.metric, sizeof(finding.metric), "%s", fixture_hostile);
-    (void)snprintf(finding.unit, sizeof(finding.unit), "%.8s", fixture_hostile);
+    put_text(finding.subject, "%s", fixture_hostile);
+    put_text(finding.sentence, "%s", fixture_hostile);
+    put_text(finding.evidence, "%s", fixture_hostile);
+    put_text(finding.command, "%s", fixture_hostile);
+    put_text(finding.metric, "%s", fixture_hostile);
+    put_text(finding.unit, "%.8s", fixture_hostile);
     assert_int_equal(findings_add(findings, &finding, NULL), 0);
 }
 
@@ -72,9 +66,9 @@ static void assert_valid(const char *text)
 {
     char command[256];
     fixture_put("/junit.xml", text);
-    (void)snprintf(command, sizeof(command),
-                   "xmllint --noout --nonet --schema tests/show/report/junit.xsd %s/junit.xml 2>&1",
-                   fixture_dir);
+    put_text(command,
+             "xmllint --noout --nonet --schema tests/show/report/junit.xsd %s/junit.xml 2>&1",
+             fixture_dir);
     assert_int_equal(system(command), 0);
 }
 
@@ -85,7 +79,7 @@ TEST_IN_DIR(junit_is_valid_whatever_is_said)
         add_hostile(&findings, (enum finding_outcome)i);
     FREED char *empty = fixture_printed(print, &none);
     FREED char *text = fixture_printed(print_hostile_suite, &findings);
-    assert_null(strstr(text, "<script"));
+    assert_lacks(text, "<script");
     assert_null(strchr(text, '\x01'));
     assert_null(strchr(text, '\xff'));
     if (system("command -v xmllint >/dev/null"))

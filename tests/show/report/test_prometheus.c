@@ -78,9 +78,8 @@ TEST(prometheus_numbers_equal_series)
 static int value_of(const char *text, enum finding_outcome outcome)
 {
     char start[128];
-    (void)snprintf(start, sizeof(start),
-                   "\ncontend_check{id=\"%s\",subject=\"GPU 2\",metric=\"busbw\"} ",
-                   finding_outcome_name(outcome));
+    put_text(start, "\ncontend_check{id=\"%s\",subject=\"GPU 2\",metric=\"busbw\"} ",
+             finding_outcome_name(outcome));
     const char *at = strstr(text, start);
     return at ? at[strlen(start)] - '0' : -1;
 }
@@ -95,11 +94,9 @@ TEST(prometheus_tells_what_failed_from_what_did_not_run)
     FREED char *text = fixture_printed(print_without_labels, &findings);
     for (int i = 1; i < OUTCOMES; i++) {
         char line[128];
-        (void)snprintf(line, sizeof(line), "outcome=\"%s\"} 1\n",
-                       finding_outcome_name((enum finding_outcome)i));
+        put_text(line, "outcome=\"%s\"} 1\n", finding_outcome_name((enum finding_outcome)i));
         assert_int_equal(value_of(text, (enum finding_outcome)i), values[i]);
-        if (!strstr(text, line))
-            fail_msg("no '%s' in: %s", line, text);
+        assert_has(text, line);
     }
 }
 
@@ -150,11 +147,11 @@ TEST(prometheus_labels_stay_labels)
 {
     AUTO(findings) findings = {0};
     struct finding check = fixture_check("a", OUTCOME_WARN);
-    (void)snprintf(check.subject, sizeof(check.subject), "%s", fixture_hostile);
+    put_text(check.subject, "%s", fixture_hostile);
     assert_int_equal(findings_add(&findings, &check, NULL), 0);
     FREED char *text = fixture_printed(print, &findings);
     char *rest = NULL;
-    assert_non_null(strstr(text, ",run=\"r1\","));
+    assert_has(text, ",run=\"r1\",");
     assert_null(strchr(text, '\xff'));
     size_t lines = 0;
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))

@@ -86,8 +86,7 @@ TEST(comparison_table_shows_whole_intervals)
         one.evidence.high = all[i].high;
         FREED char *text = print(&one, 1, TERMINAL);
         squeeze(text);
-        if (!strstr(text, all[i].shown))
-            fail_msg("no '%s' in: %s", all[i].shown, text);
+        assert_has(text, all[i].shown);
     }
 }
 
@@ -97,10 +96,10 @@ TEST(comparison_table_hides_what_does_not_gate)
     two[1].gating = false;
     (void)strcpy(two[1].metric, "helper_cpu");
     FREED char *text = print(two, 2, TERMINAL);
-    assert_null(strstr(text, "helper_cpu"));
+    assert_lacks(text, "helper_cpu");
     free(text);
     text = print(two, 2, ALL);
-    assert_non_null(strstr(text, "helper_cpu"));
+    assert_has(text, "helper_cpu");
     free(text);
     assert_string_equal(text = print(&two[1], 1, TERMINAL), "");
 }
@@ -113,14 +112,14 @@ TEST(comparison_table_explains_and_stays_narrow)
     wide.evidence.high = 0.023;
     (void)memset(wide.metric, 'm', sizeof(wide.metric) - 1);
     (void)memset(wide.base, 'b', sizeof(wide.base) - 1);
-    (void)snprintf(wide.reason, sizeof(wide.reason), "%s",
-                   "A long sentence that says why, in more words than fit into one line of a "
-                   "terminal, so that it has to be wrapped.");
+    put_text(wide.reason, "%s",
+             "A long sentence that says why, in more words than fit into one line of a "
+             "terminal, so that it has to be wrapped.");
     FREED char *text = print(&wide, 1, ALL);
-    assert_non_null(strstr(text, "so that it has to be"));
+    assert_has(text, "so that it has to be");
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
         assert_true(strcspn(line, "\n") <= COLUMNS);
-    assert_null(strstr(text, "\033"));
+    assert_lacks(text, "\033");
 }
 
 TEST(comparison_table_of_one_side_has_no_ratio)
@@ -130,10 +129,10 @@ TEST(comparison_table_of_one_side_has_no_ratio)
     missing.evidence.other = missing.evidence.ratio = missing.evidence.low = missing.evidence.high =
         (double)NAN;
     FREED char *text = print(&missing, 1, COLOR);
-    assert_non_null(strstr(text, "\033[31mMISSING\033[0m"));
-    assert_null(strstr(text, "nan"));
-    assert_non_null(strstr(text, " -\n"));
-    assert_null(strstr(text, " \n"));
+    assert_has(text, "\033[31mMISSING\033[0m");
+    assert_lacks(text, "nan");
+    assert_has(text, " -\n");
+    assert_lacks(text, " \n");
 }
 
 static struct comparison change(const char *metric, enum finding_outcome outcome, bool gating)
@@ -141,7 +140,7 @@ static struct comparison change(const char *metric, enum finding_outcome outcome
     struct comparison comparison = fixture_slower;
     comparison.evidence.outcome = outcome;
     comparison.gating = gating;
-    (void)snprintf(comparison.metric, sizeof(comparison.metric), "%s", metric);
+    put_text(comparison.metric, "%s", metric);
     return comparison;
 }
 
@@ -151,12 +150,12 @@ TEST(comparison_names_each_of_several_variants)
 {
     struct comparison all[] = {change("step_time", OUTCOME_SLOWER, true),
                                change("step_time", OUTCOME_SLOWER, true)};
-    (void)snprintf(all[1].other, sizeof(all[1].other), "third");
+    put_text(all[1].other, "third");
     FREED char *text = print(all, 2, MARKDOWN);
     const char *second = strstr(text, "| metric | base | third |");
-    assert_non_null(strstr(text, "| metric | base | new |"));
+    assert_has(text, "| metric | base | new |");
     assert_non_null(second);
-    assert_non_null(strstr(second, "| *pipeline, partition, 2 workers* |"));
+    assert_has(second, "| *pipeline, partition, 2 workers* |");
 }
 
 #define HEAD                                                                                       \
@@ -189,25 +188,25 @@ TEST(comparison_leaves_out_what_is_missing_and_does_not_gate)
                                      change("steal", OUTCOME_MISSING, false),
                                      change("p99", OUTCOME_SAME, false)};
     FREED char *text = print(all, 2, MARKDOWN);
-    assert_non_null(strstr(text, "| **MISSING** | `throughput, items/s` |"));
-    assert_null(strstr(text, "steal"));
-    assert_null(strstr(text, "<details>"));
+    assert_has(text, "| **MISSING** | `throughput, items/s` |");
+    assert_lacks(text, "steal");
+    assert_lacks(text, "<details>");
     free(text);
     text = print(all, 3, ALL);
-    assert_non_null(strstr(text, "p99"));
-    assert_null(strstr(text, "steal"));
+    assert_has(text, "p99");
+    assert_lacks(text, "steal");
 }
 
 TEST(comparison_is_escaped_in_html)
 {
     struct comparison hostile = fixture_slower;
-    (void)snprintf(hostile.base, sizeof(hostile.base), "<old>");
-    (void)snprintf(hostile.arm, sizeof(hostile.arm), "%s", fixture_hostile);
-    (void)snprintf(hostile.reason, sizeof(hostile.reason), "%s", fixture_hostile);
+    put_text(hostile.base, "<old>");
+    put_text(hostile.arm, "%s", fixture_hostile);
+    put_text(hostile.reason, "%s", fixture_hostile);
     FREED char *text = print(&hostile, 1, HTML);
-    assert_non_null(strstr(text, "<th scope=\"col\">&lt;old&gt;</th>"));
-    assert_non_null(strstr(text, "<span class=\"bad\">SLOWER</span>"));
-    assert_null(strstr(text, "<script"));
+    assert_has(text, "<th scope=\"col\">&lt;old&gt;</th>");
+    assert_has(text, "<span class=\"bad\">SLOWER</span>");
+    assert_lacks(text, "<script");
     assert_null(strchr(text, '\x01'));
 }
 
@@ -221,7 +220,7 @@ TEST(comparison_fits_into_a_comment)
     }
     FREED char *text = print(all, MANY, MARKDOWN);
     assert_true(strlen(text) < COMMENT);
-    assert_non_null(strstr(text, "\n110 more are left out.\n"));
+    assert_has(text, "\n110 more are left out.\n");
 }
 
 /* Each line is a row, or tried to be one, and has as many cells as the head. */
@@ -241,11 +240,11 @@ static void assert_cells(const char *text, size_t expected)
 TEST(comparison_text_stays_in_its_cell)
 {
     struct comparison hostile = change("x", OUTCOME_SLOWER, true);
-    (void)snprintf(hostile.base, sizeof(hostile.base), "%.31s", fixture_hostile);
-    (void)snprintf(hostile.arm, sizeof(hostile.arm), "%s", fixture_hostile);
-    (void)snprintf(hostile.metric, sizeof(hostile.metric), "%s", fixture_hostile);
-    (void)snprintf(hostile.unit, sizeof(hostile.unit), "a|b");
-    (void)snprintf(hostile.reason, sizeof(hostile.reason), "%s", fixture_hostile);
+    put_text(hostile.base, "%.31s", fixture_hostile);
+    put_text(hostile.arm, "%s", fixture_hostile);
+    put_text(hostile.metric, "%s", fixture_hostile);
+    put_text(hostile.unit, "a|b");
+    put_text(hostile.reason, "%s", fixture_hostile);
     FREED char *text = print(&hostile, 1, MARKDOWN);
     assert_cells(text, 8);
     assert_null(strchr(text, '\xff'));

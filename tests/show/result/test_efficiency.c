@@ -36,11 +36,11 @@ static void assert_sharing(enum device device, unsigned workers, unsigned gpus, 
     for (unsigned w = 0; w < workers; w++)
         result.arms[arm].plan.workers[w].gpu = (int)(w % gpus);
     FREED char *text = format(&result);
-    (void)snprintf(expected, sizeof(expected), "what it costs that %s", said);
+    put_text(expected, "what it costs that %s", said);
     if (said[0] && !strstr(text, expected))
         fail_msg("no '%s' in: %s", expected, text);
     if (!said[0])
-        assert_null(strstr(text, "what it costs"));
+        assert_lacks(text, "what it costs");
 }
 
 TEST(table_names_gpus_that_workers_share)
@@ -63,7 +63,6 @@ TEST(findings_say_what_efficiency_above_one_is)
     (void)add(&result, PLACE_PARTITION, 2, false, (double[]){19, 18, 18});
     (void)add(&result, PLACE_PARTITION, 2, true, (double[]){20, 20, 20});
     FREED char *text = format(&result);
-    assert_non_null(
-        strstr(text, "- sized; partition: efficiency is above 100%, also by its interval: the solo "
-                     "run on a slice was slower than the same slice among 2 workers"));
+    assert_has(text, "- sized; partition: efficiency is above 100%, also by its interval: the solo "
+                     "run on a slice was slower than the same slice among 2 workers");
 }

@@ -132,8 +132,7 @@ TEST(retention_skips_rounds_without_their_idle_half)
     make(&result, &verdict);
     verdict_free(&verdict);
     result.arms[1].observations[1].status = STATUS_FAILED;
-    struct err err = {0};
-    assert_int_equal(verdict_make(&result, NULL, &verdict, &err), 0);
+    assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
     const struct row *small = find(&verdict, "none", "retention", ";size=8", "background=load:2");
     assert_non_null(small);
     assert_int_equal(small->rounds, ROUNDS - 1);
@@ -149,14 +148,14 @@ TEST(retention_is_as_noisy_as_its_idle_half)
     verdict_free(&verdict);
     struct observation *disturbed = &result.arms[1].observations[1];
     disturbed->status = STATUS_NOISY;
-    (void)snprintf(disturbed->reason, sizeof(disturbed->reason), "others were here");
+    put_text(disturbed->reason, "others were here");
     assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
     const struct row *kept = find(&verdict, "none", "retention", ";size=8", "background=load:2");
     const struct row *loaded = find(&verdict, "none", "wait", ";size=8", "background=load:2");
     assert_true(kept && loaded);
     assert_int_equal(kept->status, STATUS_NOISY);
-    assert_non_null(strstr(kept->reason, "its baseline: "));
-    assert_non_null(strstr(kept->reason, "others were here"));
+    assert_has(kept->reason, "its baseline: ");
+    assert_has(kept->reason, "others were here");
     assert_int_equal(loaded->status, STATUS_OK);
 }
 
@@ -194,8 +193,8 @@ TEST(retention_recommends_the_simplest_that_keeps_as_much)
             add_round(arm, r, loaded[i], 151);
     }
     FREED char *text = print_table(&result, &verdict);
-    assert_non_null(strstr(text, "place --workers 2 --placement partition "));
-    assert_null(strstr(text, "--placement numa"));
+    assert_has(text, "place --workers 2 --placement partition ");
+    assert_lacks(text, "--placement numa");
 }
 
 TEST(retention_table_says_what_is_kept)
@@ -248,8 +247,8 @@ TEST(retention_advises_what_is_clear)
         for (unsigned r = 0; r < ROUNDS; r++)
             add_round(idle, r, 20, 150);
         FREED char *text = print_table(&result, &verdict);
-        assert_non_null(strstr(text, "with\nplacement none."));
-        assert_null(strstr(text, "to apply it"));
+        assert_has(text, "with\nplacement none.");
+        assert_lacks(text, "to apply it");
     }
 }
 

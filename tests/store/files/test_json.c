@@ -70,7 +70,7 @@ static json_t *read_back(void)
 {
     char path[64];
     json_error_t error;
-    (void)snprintf(path, sizeof(path), "%s/run.json", fixture_dir);
+    put_text(path, "%s/run.json", fixture_dir);
     json_t *document = json_load_file(path, 0, &error);
     if (!document)
         fail_msg("run.json: %s at line %d", error.text, error.line);

@@ -129,7 +129,7 @@ static int begin(struct session *s, const char *out, const char *run_id, struct 
 {
     *s = (struct session){0};
     fixture_result_init(&s->result);
-    (void)snprintf(s->result.run_id, sizeof(s->result.run_id), "%s", run_id);
+    put_text(s->result.run_id, "%s", run_id);
     s->result.rounds_done = 0;
     s->arm = fixture_add_arm(&s->result, PLACE_NONE, 2, false);
     s->record = (struct run_record){.status = "interrupted",
@@ -248,8 +248,7 @@ static void assert_rows(const json_t *run)
 /* A directory with a complete result "old", a figure of it, and a file of the user's. */
 static void make_old(void)
 {
-    struct err err;
-    assert_int_equal(run_whole("d", "old", &err), 0);
+    assert_int_equal(run_whole("d", "old", NULL), 0);
     assert_int_equal(mkdir("d/plots", 0777), 0);
     put("d/plots/loss.svg", "old");
     put("d/notes.txt", "mine");
@@ -360,13 +359,12 @@ TEST_WITHIN(output_first_run_killed_anywhere_leaves_nothing_half, set_up, tear_d
 TEST_WITHIN(output_next_run_ends_what_was_begun, set_up, tear_down)
 {
     struct session s;
-    struct err err;
     make_old();
     int call = 1;
     while (!run_dies_in(call) && !is_there("d/.contend-run/run.json"))
         call++;
     assert_true(is_there("d/.contend-run/run.json"));
-    assert_int_equal(begin(&s, "d", "third", &err), 0);
+    assert_int_equal(begin(&s, "d", "third", NULL), 0);
     json_auto_t *run = load("d/run.json");
     assert_string_equal(text_of(run, "run_id"), "new");
     assert_samples(run);
@@ -376,14 +374,13 @@ TEST_WITHIN(output_next_run_ends_what_was_begun, set_up, tear_down)
 TEST_WITHIN(output_says_how_many_rounds_while_it_runs, set_up, tear_down)
 {
     struct session s;
-    struct err err;
-    assert_int_equal(begin(&s, "d", "new", &err), 0);
+    assert_int_equal(begin(&s, "d", "new", NULL), 0);
     for (int rounds = 0; rounds <= ROUNDS; rounds++) {
         json_auto_t *run = load("d/run.json");
         assert_string_equal(text_of(run, "status"), "interrupted");
         assert_int_equal(json_integer_value(json_object_get(run, "rounds_done")), rounds);
         assert_samples(run);
-        assert_int_equal(one_round(&s, &err), 0);
+        assert_int_equal(one_round(&s, NULL), 0);
     }
     leave(&s);
     assert_false(is_there("d/.contend-run"));
@@ -394,15 +391,14 @@ TEST_WITHIN(output_appends_a_round_without_a_verdict, set_up, tear_down)
 {
     enum { FIRST = 10, LATER = 60, N = 20 }; /* numbers of equal length */
     struct session s;
-    struct err err;
     size_t bytes[LATER + N + 1] = {0};
-    assert_int_equal(begin(&s, "d", "new", &err), 0);
-    assert_int_equal(one_round(&s, &err), 0);
+    assert_int_equal(begin(&s, "d", "new", NULL), 0);
+    assert_int_equal(one_round(&s, NULL), 0);
     FREED char *run = slurp("d/run.json");
     for (unsigned round = 1; round < LATER + N; round++) {
         s.result.rounds_done++;
         (void)fixture_add_round(&s.result, s.arm, round, (double[]){10, 20}, 2);
-        assert_int_equal(run_dir_round(&s.run_dir, &s.record, round, &err), 0);
+        assert_int_equal(run_dir_round(&s.run_dir, &s.record, round, NULL), 0);
         bytes[round + 1] = bytes_written;
     }
     assert_int_equal(bytes[FIRST + N] - bytes[FIRST], bytes[LATER + N] - bytes[LATER]);
@@ -414,13 +410,12 @@ TEST_WITHIN(output_appends_a_round_without_a_verdict, set_up, tear_down)
 TEST_WITHIN(output_without_a_round_leaves_the_earlier_result, set_up, tear_down)
 {
     struct session s;
-    struct err err;
     make_old();
     struct old_files old = read_old();
-    assert_int_equal(begin(&s, "d", "new", &err), 0);
+    assert_int_equal(begin(&s, "d", "new", NULL), 0);
     assert_true(s.run_dir.dir.holds_earlier);
     assert_old(&old);
-    assert_int_equal(end(&s, "interrupted", &err), 0);
+    assert_int_equal(end(&s, "interrupted", NULL), 0);
     leave(&s);
     assert_old(&old);
     assert_false(is_there("d/.contend-run"));
@@ -464,7 +459,7 @@ TEST_WITHIN(output_full_disk_keeps_the_rounds_before, set_up, tear_down)
         /* The disk has no room for the samples, or no room for the files after them. */
         limit_files(i ? 2 * (rlim_t)samples.st_size : (rlim_t)samples.st_size + 10);
         assert_int_equal(one_round(&s, &err), -EFBIG);
-        assert_non_null(strstr(err.msg, i ? "rounds.csv" : "samples.csv"));
+        assert_has(err.msg, i ? "rounds.csv" : "samples.csv");
         s.result.rounds_done = 1;
         observation_free(&s.result.arms[0].observations[--s.result.arms[0].nobservations]);
         assert_text("d/run.json", before.run);
@@ -487,16 +482,15 @@ TEST_WITHIN(output_a_round_that_is_not_written_leaves_nothing, set_up, tear_down
 {
     for (int write = 1; write <= 3; write++) { /* samples, rounds, run.json */
         struct session s;
-        struct err err;
-        assert_int_equal(begin(&s, "d", "new", &err), 0);
-        assert_int_equal(one_round(&s, &err), 0);
+        assert_int_equal(begin(&s, "d", "new", NULL), 0);
+        assert_int_equal(one_round(&s, NULL), 0);
         struct old_files before = read_old();
         write_to_fail = write;
-        assert_int_equal(one_round(&s, &err), -ENOSPC);
+        assert_int_equal(one_round(&s, NULL), -ENOSPC);
         assert_int_equal(write_to_fail, 0);
         s.result.rounds_done = 1;
         observation_free(&s.result.arms[0].observations[--s.result.arms[0].nobservations]);
-        assert_int_equal(end(&s, "failed", &err), 0);
+        assert_int_equal(end(&s, "failed", NULL), 0);
         assert_int_equal(count_rounds(), 1);
         assert_text("d/samples.csv", before.samples);
         free_old(&before);
@@ -512,9 +506,9 @@ TEST_WITHIN(output_has_one_run_at_a_time, set_up, tear_down)
     char want[64];
     assert_int_equal(begin(&first, "d", "first", &err), 0);
     assert_int_equal(begin(&second, "d", "second", &err), -EBUSY);
-    (void)snprintf(want, sizeof(want), "'d' is in use by process %ld on ", (long)getpid());
-    assert_non_null(strstr(err.msg, want));
-    assert_non_null(strstr(err.msg, ": contend run"));
+    put_text(want, "'d' is in use by process %ld on ", (long)getpid());
+    assert_has(err.msg, want);
+    assert_has(err.msg, ": contend run");
     leave(&second);
     int fd = open("d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     directory_recover(fd, figures_remove);
@@ -529,9 +523,8 @@ TEST_WITHIN(output_has_one_run_at_a_time, set_up, tear_down)
 TEST_WITHIN(output_default_names_never_meet, set_up, tear_down)
 {
     struct session s[3];
-    struct err err;
     for (int i = 0; i < 3; i++)
-        assert_int_equal(begin(&s[i], NULL, "new", &err), 0);
+        assert_int_equal(begin(&s[i], NULL, "new", NULL), 0);
     assert_string_equal(s[0].run_dir.dir.path, "results/h/20250101T120000Z-fixture");
     assert_string_equal(s[1].run_dir.dir.path, "results/h/20250101T120000Z-fixture-2");
     assert_string_equal(s[2].run_dir.dir.path, "results/h/20250101T120000Z-fixture-3");
@@ -547,10 +540,10 @@ TEST_WITHIN(output_leaves_files_of_others_alone, set_up, tear_down)
     assert_int_equal(mkdir("d", 0777), 0);
     for (size_t i = 0; i < 3; i++) {
         char path[32];
-        (void)snprintf(path, sizeof(path), "d/%s", files[i]);
+        put_text(path, "d/%s", files[i]);
         put(path, "{\"status\": \"mine\"}");
         assert_int_equal(begin(&s, "d", "new", &err), -EEXIST);
-        assert_non_null(strstr(err.msg, files[i]));
+        assert_has(err.msg, files[i]);
         leave(&s);
         assert_text(path, "{\"status\": \"mine\"}");
         assert_false(is_there("d/.contend-run"));

@@ -56,13 +56,12 @@ static int parse(const char *text, struct fingerprint *print, struct err *err)
 TEST(fingerprint_goes_through_json_and_back)
 {
     struct fingerprint back;
-    struct err err = {0};
     json_t *json = fingerprint_to_json(&full, "1.2.3");
     char *text = json_dumps(json, JSON_REAL_PRECISION(17));
     assert_non_null(text);
-    assert_non_null(strstr(text, "\"reason\": \"there is no GPU\""));
+    assert_has(text, "\"reason\": \"there is no GPU\"");
     json_decref(json);
-    assert_int_equal(parse(text, &back, &err), 0);
+    assert_int_equal(parse(text, &back, NULL), 0);
     free(text);
     assert_string_equal(back.host, full.host);
     assert_string_equal(back.started, full.started);
@@ -100,7 +99,7 @@ TEST(fingerprint_refuses_other_json)
         struct fingerprint print;
         struct err err = {0};
         assert_int_equal(parse(cases[i].text, &print, &err), -EINVAL);
-        assert_non_null(strstr(err.msg, cases[i].message));
+        assert_has(err.msg, cases[i].message);
     }
 }
 
@@ -108,13 +107,12 @@ TEST(fingerprint_refuses_other_json)
 TEST(fingerprint_takes_what_there_is_room_for)
 {
     struct fingerprint print;
-    struct err err = {0};
     json_t *values = json_array();
     for (int i = 0; i < 2 * FINGERPRINT_VALUES; i++)
         (void)json_array_append_new(values, json_integer(i));
     json_t *json = json_pack("{s:s, s:i, s:o}", "schema", "contend-fingerprint", "schema_version",
                              1, "values", values);
-    assert_int_equal(fingerprint_from_json(json, &print, &err), 0);
+    assert_int_equal(fingerprint_from_json(json, &print, NULL), 0);
     json_decref(json);
     assert_int_equal(print.n, FINGERPRINT_VALUES);
     assert_true(isnan(print.value[0].value));

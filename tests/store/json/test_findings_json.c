@@ -67,9 +67,9 @@ static void assert_same(const struct finding *a, const struct finding *b)
 TEST(findings_json_keeps_outcome_and_bounds)
 {
     char *text = dump(&judged);
-    assert_non_null(strstr(text, "\"outcome\":\"SLOWER\",\"cause\":\"configuration\","
-                                 "\"metric\":\"throughput\",\"unit\":\"ratio\","
-                                 "\"value\":0.75,\"low\":0.5,\"high\":null}"));
+    assert_has(text, "\"outcome\":\"SLOWER\",\"cause\":\"configuration\","
+                     "\"metric\":\"throughput\",\"unit\":\"ratio\","
+                     "\"value\":0.75,\"low\":0.5,\"high\":null}");
     struct findings back = parse(text);
     assert_int_equal(back.n, 1);
     assert_same(&judged, &back.all[0]);
@@ -140,9 +140,9 @@ TEST(findings_json_round_trip)
 TEST(findings_json_of_hostile_text)
 {
     struct finding hostile = {.id = "gpu_processes", .severity = FINDING_BAD};
-    (void)snprintf(hostile.subject, sizeof(hostile.subject), "\xc3\xa9 \xff\xfe \xc3");
-    (void)snprintf(hostile.sentence, sizeof(hostile.sentence), "\"},{\\\n\t\033[31m \xed\xa0\x80");
-    (void)snprintf(hostile.command, sizeof(hostile.command), "\x80");
+    put_text(hostile.subject, "\xc3\xa9 \xff\xfe \xc3");
+    put_text(hostile.sentence, "\"},{\\\n\t\033[31m \xed\xa0\x80");
+    put_text(hostile.command, "\x80");
     char *text = dump(&hostile);
     struct findings findings = parse(text);
     assert_int_equal(findings.n, 1);
@@ -181,10 +181,10 @@ TEST(findings_json_cut_what_is_too_long)
     char text[3000], word[2000];
     memset(word, 'w', sizeof(word) - 1);
     word[sizeof(word) - 1] = '\0';
-    (void)snprintf(text, sizeof(text),
-                   "[{\"severity\": \"bad\", \"id\": \"%.400s\", \"sentence\": "
-                   "\"%s\"}]",
-                   word, word);
+    put_text(text,
+             "[{\"severity\": \"bad\", \"id\": \"%.400s\", \"sentence\": "
+             "\"%s\"}]",
+             word, word);
     struct findings findings = parse(text);
     assert_int_equal(findings.n, 1);
     assert_int_equal(strlen(findings.all[0].id), sizeof(findings.all[0].id) - 1);

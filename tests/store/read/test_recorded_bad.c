@@ -200,7 +200,7 @@ TEST_WITHIN(recorded_refuses_what_is_no_file, set_up, fixture_remove_dir)
     static const char *const names[] = {run, rounds, rows};
     for (size_t i = 0; i < 3; i++) {
         char said[100];
-        (void)snprintf(said, sizeof(said), "%s is no regular file", names[i]);
+        put_text(said, "%s is no regular file", names[i]);
         assert_int_equal(unlinkat(fixture_dir_fd, names[i], 0), 0);
         assert_int_equal(mkfifoat(fixture_dir_fd, names[i], 0600), 0);
         assert_read(-EINVAL, said);
@@ -211,8 +211,7 @@ TEST_WITHIN(recorded_refuses_what_is_no_file, set_up, fixture_remove_dir)
         assert_int_equal(mkdirat(fixture_dir_fd, names[i], 0700), 0);
         assert_read(-EINVAL, said);
         assert_int_equal(unlinkat(fixture_dir_fd, names[i], AT_REMOVEDIR), 0);
-        (void)snprintf(said, sizeof(said), i ? "%s is missing" : "cannot read %s: No such file",
-                       names[i]);
+        put_text(said, i ? "%s is missing" : "cannot read %s: No such file", names[i]);
         assert_read(i == 0 ? -ENOENT : i == 1 ? -EINVAL : 0, said); /* killed runs lack rows.csv */
         write_demo();
     }
@@ -223,8 +222,7 @@ TEST_WITHIN(recorded_refuses_files_of_gibibytes, set_up, fixture_remove_dir)
     static const char *const names[] = {run, rounds, rows};
     for (size_t i = 0; i < 3; i++) {
         char said[100];
-        (void)snprintf(said, sizeof(said), "%s is larger than %d MiB", names[i],
-                       i == 1 ? 1024 : 256);
+        put_text(said, "%s is larger than %d MiB", names[i], i == 1 ? 1024 : 256);
         int fd = file_open_empty(fixture_dir_fd, names[i]);
         assert_int_equal(ftruncate(fd, (off_t)4 << 30), 0); /* sparse */
         (void)close(fd);

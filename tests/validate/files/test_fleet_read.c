@@ -12,7 +12,7 @@ static char reported[4096];
 
 static void report(const char *line)
 {
-    (void)snprintf(reported, sizeof(reported), "%s", line);
+    put_text(reported, "%s", line);
 }
 
 static const struct bench_metric metrics[] = {
@@ -34,12 +34,11 @@ static const struct bench *const benches[] = {&b, NULL};
 
 static int read_all(struct fleet *fleet, struct fleet_found *found)
 {
-    struct err err = {0};
     *fleet = (struct fleet){.benches = benches};
     *found = (struct fleet_found){0};
     reported[0] = '\0';
-    int rc = fleet_read(fixture_dir, report, fleet, found, &err);
-    return rc ? rc : fleet_arrange(fleet, &err);
+    int rc = fleet_read(fixture_dir, report, fleet, found, NULL);
+    return rc ? rc : fleet_arrange(fleet, NULL);
 }
 
 TEST_IN_DIR(what_counts_is_read)
@@ -130,16 +129,15 @@ TEST_IN_DIR(a_run_counts_once)
         "\"environment\": {\"hostname\": \"n1\"}, \"topology\": {}}\n";
     AUTO(fleet) fleet;
     struct fleet_found found;
-    struct err err = {0};
     fixture_put("/n1/run.json", record);
     fixture_put("/n1/rows.csv", HEADER ROW("rate", "foreground", "GB/s", "12.5"));
     fixture_put("/copy/run.json", record);
     fixture_put("/copy/rows.csv", HEADER ROW("rate", "foreground", "GB/s", "12.5"));
     fleet = (struct fleet){.benches = benches};
     found = (struct fleet_found){0};
-    assert_int_equal(fleet_read(fixture_dir, report, &fleet, &found, &err), 0);
-    assert_int_equal(fleet_read(fixture_dir, report, &fleet, &found, &err), 0);
-    assert_int_equal(fleet_arrange(&fleet, &err), 0);
+    assert_int_equal(fleet_read(fixture_dir, report, &fleet, &found, NULL), 0);
+    assert_int_equal(fleet_read(fixture_dir, report, &fleet, &found, NULL), 0);
+    assert_int_equal(fleet_arrange(&fleet, NULL), 0);
     assert_int_equal(found.results, 1);
     assert_int_equal(found.again, 3);
     assert_int_equal(fleet.nvalues, 1);
@@ -156,7 +154,7 @@ static void refuse(const char *record, const char *rows, const char *expected)
     assert_int_equal(read_all(&fleet, &found), 0);
     assert_int_equal(found.results, 0);
     assert_int_equal(found.damaged, 1);
-    (void)snprintf(line, sizeof(line), "'%s/n1': %s", fixture_dir, expected);
+    put_text(line, "'%s/n1': %s", fixture_dir, expected);
     assert_string_equal(reported, line);
 }
 
@@ -187,7 +185,7 @@ TEST(a_cut_validation_is_told_in_a_line)
     struct err err = {0};
     const char text[] = "{\"schema\": 1, \"ho\n";
     assert_int_equal(fleet_add_validation_text(text, strlen(text), &fleet, &err), -EINVAL);
-    assert_non_null(strstr(err.msg, "validate.json, line 1: "));
+    assert_has(err.msg, "validate.json, line 1: ");
     assert_null(strchr(err.msg, '\n'));
 }
 
@@ -195,7 +193,6 @@ TEST_IN_DIR(names_of_machines_command_no_terminal)
 {
     AUTO(fleet) fleet;
     struct fleet_found found;
-    struct err err = {0};
     const char validation[] =
         "{\"schema\": 1, \"host\": \"n2\\u001b[2J\", \"utc\": \"2026-11-22T10:00:00Z\", "
         "\"verdict\": "
@@ -204,7 +201,7 @@ TEST_IN_DIR(names_of_machines_command_no_terminal)
     fixture_put("/n1/rows.csv", HEADER ROW("rate", "foreground", "GB/s", "12.5"));
     assert_int_equal(read_all(&fleet, &found), 0);
     assert_string_equal(intern_text(&fleet.names, 0), "n1 [2J");
-    assert_int_equal(fleet_add_validation_text(validation, strlen(validation), &fleet, &err), 0);
+    assert_int_equal(fleet_add_validation_text(validation, strlen(validation), &fleet, NULL), 0);
     assert_string_equal(intern_text(&fleet.names, 1), "n2 [2J");
     assert_string_equal(intern_text(&fleet.kinds, 1), "1 x a b, 0 CPUs");
 }

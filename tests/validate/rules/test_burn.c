@@ -22,7 +22,7 @@ static struct facts_value *put(double value, const char *metric, const char *for
     struct facts_value *at = &values[n++];
     assert_in_range(n, 1, PLACES);
     *at = (struct facts_value){.value = value};
-    (void)snprintf(at->metric, sizeof(at->metric), "%s", metric);
+    put_text(at->metric, "%s", metric);
     va_start(args, format);
     (void)vsnprintf(at->key, sizeof(at->key), format, args);
     va_end(args);
@@ -90,7 +90,7 @@ TEST_ON_WORLD(burn_finds_wrong_results)
     static struct facts_value memory = {.metric = "memory_test_rate", .key = "gpu=2"};
     burn(1);
     add(put(NAN, "burn_products", "gpu=3"));
-    (void)snprintf(values[n - 1].why, sizeof(values[n - 1].why), "C is wrong");
+    put_text(values[n - 1].why, "C is wrong");
     fixture_finds("burn_right", "gpu=3", OUTCOME_FAIL, "hardware", ACTION_REPLACE);
     w->facts.probes[PROBE_BURN].status = PROBE_FAILED;
     fixture_finds("burn_right", NULL, OUTCOME_FAIL, "hardware", ACTION_REPLACE);
@@ -99,7 +99,7 @@ TEST_ON_WORLD(burn_finds_wrong_results)
         (struct facts_probe){.status = PROBE_DONE, .n = 1, .values = &memory};
     fixture_passes("gpu_memory_right");
     memory.value = NAN;
-    (void)snprintf(memory.why, sizeof(memory.why), "1 wrong words of its memory");
+    put_text(memory.why, "1 wrong words of its memory");
     fixture_finds("gpu_memory_right", "gpu=2", OUTCOME_FAIL, "hardware", ACTION_REPLACE);
 }
 

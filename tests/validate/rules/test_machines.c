@@ -168,12 +168,11 @@ static struct world {
 
 static void measure(enum facts_probe_name name, const char *metric, const char *key, double number)
 {
-    struct err err;
     struct facts_value value = {.value = number};
     text_set(value.metric, "%s", metric);
     text_set(value.key, "%s", key);
     if (number > 0)
-        assert_int_equal(facts_put(&world.facts.probes[name], &value, &err), 0);
+        assert_int_equal(facts_put(&world.facts.probes[name], &value, NULL), 0);
     world.facts.probes[name].status = PROBE_DONE;
 }
 
@@ -184,15 +183,14 @@ static void measure_gpu(const struct base *base, int gpu)
     const double rates[] = {base->bf16, base->fp8, base->fp64};
     char key[DIMS_KEY_MAX];
     for (int w = 0; w < 2; w++) {
-        (void)snprintf(key, sizeof(key), "op=triad;via=kernel;with=%s;gpu=%d", with[w], gpu);
+        put_text(key, "op=triad;via=kernel;with=%s;gpu=%d", with[w], gpu);
         measure(PROBE_GPU_STREAM, "device_bandwidth", key, base->stream);
         for (int d = 0; d < 2; d++) {
-            (void)snprintf(key, sizeof(key), "dir=%s;gpu=%d;node=0;mem=pinned;via=ce;with=%s",
-                           dirs[d], gpu, with[w]);
+            put_text(key, "dir=%s;gpu=%d;node=0;mem=pinned;via=ce;with=%s", dirs[d], gpu, with[w]);
             measure(PROBE_GPU_COPY, "copy_bandwidth", key, base->copy);
         }
         for (int t = 0; t < 3; t++) {
-            (void)snprintf(key, sizeof(key), "type=%s;with=%s;gpu=%d", types[t], with[w], gpu);
+            put_text(key, "type=%s;with=%s;gpu=%d", types[t], with[w], gpu);
             measure(PROBE_GPU_MATMUL, "matmul_rate", key, rates[t]);
             measure(PROBE_GPU_MATMUL, "matmul_peak_share", key, rates[t] / base->peak[t]);
         }
@@ -221,8 +219,7 @@ static void put_gpu(const struct base *base, int gpu)
                                            {"current_link_width", "16\n"},
                                            {"max_link_width", "16\n"}};
     for (int i = 0; i < (base->is_virtual ? 2 : 4); i++) {
-        (void)snprintf(path, sizeof(path), "/sys/bus/pci/devices/0000:%02x:00.0/%s", gpu + 1,
-                       files[i][0]);
+        put_text(path, "/sys/bus/pci/devices/0000:%02x:00.0/%s", gpu + 1, files[i][0]);
         fixture_put(path, files[i][1]);
     }
 }
@@ -230,8 +227,8 @@ static void put_gpu(const struct base *base, int gpu)
 static void put_system(const struct base *base)
 {
     char text[256];
-    (void)snprintf(text, sizeof(text), "model name : %s\nflags : fpu%s\n", base->cpu,
-                   base->is_virtual ? " hypervisor" : "");
+    put_text(text, "model name : %s\nflags : fpu%s\n", base->cpu,
+             base->is_virtual ? " hypervisor" : "");
     fixture_put("/proc/cpuinfo", text);
     fixture_put("/proc/meminfo", "MemTotal: 528000000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n");
     fixture_put("/sys/devices/system/cpu/online", "0-7\n");
@@ -263,8 +260,7 @@ static void make(const struct base *base)
 static void read_and_measure(const struct base *base)
 {
     const struct facts_request request = {.root = fixture_dir, .topo = &world.topo};
-    struct err err;
-    assert_int_equal(facts_read(&request, &world.facts, &err), 0);
+    assert_int_equal(facts_read(&request, &world.facts, NULL), 0);
     world.facts.steal = 0;
     measure(PROBE_MEMORY_BANDWIDTH, "bandwidth", "op=triad;threads=8", base->memory);
     for (unsigned i = 0; i < base->ngpus; i++)
@@ -279,7 +275,7 @@ static void read_and_measure(const struct base *base)
 static void scale(enum facts_probe_name name, const char *part, int gpu, double factor)
 {
     char of[32];
-    (void)snprintf(of, sizeof(of), "gpu=%d", gpu);
+    put_text(of, "gpu=%d", gpu);
     for (size_t i = 0; i < world.facts.probes[name].n; i++) {
         struct facts_value *value = &world.facts.probes[name].values[i];
         if (strstr(value->key, part) && (gpu == ALL || strstr(value->key, of)))
@@ -321,8 +317,7 @@ static void narrow(void)
 {
     char path[96];
     for (int i = 1; i <= 8; i++) {
-        (void)snprintf(path, sizeof(path), "/sys/bus/pci/devices/0000:%02x:00.0/current_link_width",
-                       i);
+        put_text(path, "/sys/bus/pci/devices/0000:%02x:00.0/current_link_width", i);
         fixture_put(path, "8\n");
     }
     HEALTH(pcie_width, 8);
@@ -497,7 +492,7 @@ static struct rules_verdict verdict_of(const char *machine, struct findings *fin
     struct err err = {0};
     if (machine) {
         unsigned gpus = machine_name_split(machine, &file);
-        (void)snprintf(path, sizeof(path), "share/machines/%s.json", file);
+        put_text(path, "share/machines/%s.json", file);
         text_set(kind.name, "%s", machine);
         if (machine_file_read(path, gpus, &kind, &err))
             fail_msg("%s", err.msg);
@@ -513,9 +508,8 @@ static size_t fit_of(const char *file)
 {
     struct machine_kind kind;
     char path[128];
-    struct err err;
-    (void)snprintf(path, sizeof(path), "share/machines/%s.json", file);
-    assert_int_equal(machine_file_read(path, world.topo.ngpus, &kind, &err), 0);
+    put_text(path, "share/machines/%s.json", file);
+    assert_int_equal(machine_file_read(path, world.topo.ngpus, &kind, NULL), 0);
     return machine_is_of(&kind, &world.gpus[0]);
 }
 

@@ -110,10 +110,9 @@ TEST(equal_settings_gain_nothing)
     for (size_t m = 0; m < sizeof(machines) / sizeof(machines[0]); m++) {
         unsigned claimed = 0;
         for (uint64_t seed = 1; seed <= 50; seed++) {
-            struct outcome out;
+            ENDED_BY(end) struct outcome out;
             run(&machines[m], seed, &out);
             claimed += recommend_applies(&out.recommendation);
-            end(&out);
         }
         assert_int_equal(claimed, 0);
     }
@@ -123,7 +122,7 @@ TEST(a_collapse_is_clear_in_six_rounds)
 {
     const struct machine machine = {
         {180, 12, 10, 10, 9.9}, .noise = 0.002, .round_noise = 0.002, .most = 40};
-    struct outcome out;
+    ENDED_BY(end) struct outcome out;
     run(&machine, 1, &out);
     assert_int_equal(out.result.rounds_done, ROUNDS_LEAST);
     assert_true(out.clear);
@@ -133,31 +132,28 @@ TEST(a_collapse_is_clear_in_six_rounds)
     assert_int_equal(out.result.arms[1].nobservations, 3); /* passive is 20% behind: dropped */
     assert_int_equal(out.result.arms[0].nobservations, ROUNDS_LEAST);
     const struct finding advice = advice_make(&out.analysis, out.result.arms);
-    assert_non_null(strstr(advice.sentence, "recommended: sized"));
-    assert_non_null(strstr(advice.sentence, "the fastest, is indistinguishable from it: 1.01x"));
-    assert_null(strstr(advice.sentence, "Still open"));
-    end(&out);
+    assert_has(advice.sentence, "recommended: sized");
+    assert_has(advice.sentence, "the fastest, is indistinguishable from it: 1.01x");
+    assert_lacks(advice.sentence, "Still open");
 }
 
 TEST(what_stays_open_is_said)
 {
     const struct machine machine = {
         {20, 14, 10, 10, 9.7}, .noise = 0.05, .round_noise = 0.05, .most = 7};
-    struct outcome out;
+    ENDED_BY(end) struct outcome out;
     run(&machine, 1, &out);
     assert_false(out.clear);
     assert_true(recommend_applies(&out.recommendation));
     const struct finding advice = advice_make(&out.analysis, out.result.arms);
-    assert_non_null(strstr(advice.sentence, "Still open: whether "));
+    assert_has(advice.sentence, "Still open: whether ");
     end(&out);
     const struct machine slight = {
         {10, 10.5, 9.6, 9.5, 9.4}, .noise = 0.05, .round_noise = 0.05, .most = 7};
     run(&slight, 1, &out);
     assert_false(out.clear || recommend_applies(&out.recommendation));
     const struct finding none = advice_make(&out.analysis, out.result.arms);
-    assert_non_null(strstr(none.sentence,
-                           "no measurable gain so far: leave it as it is. Still open: whether "));
-    end(&out);
+    assert_has(none.sentence, "no measurable gain so far: leave it as it is. Still open: whether ");
 }
 
 /* Beside load in most observations: the gain is found, and what is claimed of it holds. */
@@ -166,13 +162,12 @@ TEST(a_gain_beside_load_has_a_bound_that_holds)
     const struct machine machine = {{45, 11, 10, 10, 10}, .noise = 0.02, .struck = 0.9, .most = 12};
     unsigned claimed = 0, wrong = 0;
     for (uint64_t seed = 1; seed <= 100; seed++) {
-        struct outcome out;
+        ENDED_BY(end) struct outcome out;
         run(&machine, seed, &out);
         const struct recommendation *made = &out.recommendation;
         claimed += recommend_applies(made);
         wrong += recommend_applies(made) &&
                  made->gain.low > machine.step_ms[0] / machine.step_ms[made->arm];
-        end(&out);
     }
     print_message("claimed in %u of 100, above the truth in %u\n", claimed, wrong);
     assert_true(claimed >= 90 && wrong <= 5);
@@ -186,11 +181,10 @@ TEST(ten_percent_is_found)
     const unsigned n = 50;
     unsigned found = 0;
     for (uint64_t seed = 1; seed <= n; seed++) {
-        struct outcome out;
+        ENDED_BY(end) struct outcome out;
         run(&machine, seed, &out);
         found += recommend_applies(&out.recommendation) &&
                  placements[out.recommendation.arm] == PLACE_CORES;
-        end(&out);
     }
     assert_true(found >= 0.95 * n);
 }
@@ -201,11 +195,10 @@ TEST(what_each_round_has_gets_more_rounds)
     const struct machine machine = {
         {11, 11, 11, 11, 10}, .noise = 0.01, .round_noise = 0.05, .most = 7};
     for (uint64_t seed = 1; seed <= 50; seed++) {
-        struct outcome out;
+        ENDED_BY(end) struct outcome out;
         run(&machine, seed, &out);
         assert_in_range(out.result.rounds_done, ROUNDS_LEAST, 12);
         assert_int_equal(placements[out.recommendation.arm], PLACE_CORES);
-        end(&out);
     }
 }
 

@@ -67,8 +67,8 @@ TEST_WITHIN(busy_is_said_once_and_names_who, set_up, tear_down)
     assert_int_equal(count(&verdict, "noisy"), 0);
     assert_non_null(busy_among(&verdict.findings));
     FREED char *text = fixture_print(*state, false);
-    assert_non_null(strstr(text, "recommended: "));
-    assert_non_null(strstr(text, "\nnone~ "));
+    assert_has(text, "recommended: ");
+    assert_has(text, "\nnone~ ");
 }
 
 TEST_WITHIN(busy_names_the_hypervisor, set_up, tear_down)
@@ -76,13 +76,12 @@ TEST_WITHIN(busy_names_the_hypervisor, set_up, tear_down)
     AUTO(verdict) verdict;
     disturb(*state, 0, 0.02, 0.12);
     make(*state, &verdict);
-    assert_non_null(
-        strstr(verdict.findings.all[1].sentence, "the hypervisor took 12% of the CPUs:"));
+    assert_has(verdict.findings.all[1].sentence, "the hypervisor took 12% of the CPUs:");
     verdict_free(&verdict);
     disturb(*state, 0, 0.3, 0.12);
     make(*state, &verdict);
-    assert_non_null(strstr(verdict.findings.all[1].sentence,
-                           "other programs used 30% of the CPUs, and the hypervisor took 12%"));
+    assert_has(verdict.findings.all[1].sentence,
+               "other programs used 30% of the CPUs, and the hypervisor took 12%");
 }
 
 /* 9 of 18 launches are disturbed: the medians hold, and each arm has its own remark. */

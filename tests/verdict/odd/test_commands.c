@@ -39,7 +39,7 @@ static struct worker_result *worker(struct seen *seen, unsigned round, unsigned 
 static void add_mask(struct worker_result *to, const char *name, unsigned cpu, bool beyond)
 {
     struct tree_mask *mask = &to->masks[to->nmasks++];
-    (void)snprintf(mask->name, sizeof(mask->name), "%s", name);
+    put_text(mask->name, "%s", name);
     bitset_set(&mask->cpus, cpu);
     mask->outside_plan = beyond;
     mask->persists = true;
@@ -48,8 +48,7 @@ static void add_mask(struct worker_result *to, const char *name, unsigned cpu, b
 static void find(struct seen *seen)
 {
     AUTO(analysis) analysis = {0};
-    struct err err;
-    assert_int_equal(analysis_make(&seen->result, &analysis, &err), 0);
+    assert_int_equal(analysis_make(&seen->result, &analysis, NULL), 0);
     commands_find(&analysis, &seen->findings);
 }
 
@@ -74,9 +73,9 @@ TEST_WITHIN(commands_of_a_mask_beyond_the_plan_doubt_the_placement, setup, teard
     assert_string_equal(beyond->id, "mask_changed");
     assert_string_equal(beyond->subject, "'python' under partition");
     assert_int_equal(beyond->severity, FINDING_DOUBT);
-    assert_non_null(strstr(beyond->sentence, "does not apply to it: it was bound to CPUs 7"));
+    assert_has(beyond->sentence, "does not apply to it: it was bound to CPUs 7");
     assert_int_equal(within->severity, FINDING_NOTE);
-    assert_non_null(strstr(within->sentence, "uses only some CPUs"));
+    assert_has(within->sentence, "uses only some CPUs");
 }
 
 TEST_WITHIN(commands_of_many_masks_are_told_of_some, setup, teardown)
@@ -84,7 +83,7 @@ TEST_WITHIN(commands_of_many_masks_are_told_of_some, setup, teardown)
     struct seen *seen = *state;
     for (unsigned i = 0; i < 2 * TREE_MASKS; i++) {
         char name[TASK_NAME_MAX];
-        (void)snprintf(name, sizeof(name), "thread%u", i);
+        put_text(name, "thread%u", i);
         add_mask(worker(seen, i / TREE_MASKS, 0), name, 7, true);
     }
     find(seen);
@@ -100,8 +99,7 @@ TEST_WITHIN(commands_whose_output_was_cut_or_that_were_killed_say_so, setup, tea
     find(seen);
     assert_int_equal(seen->findings.n, 2);
     assert_string_equal(seen->findings.all[0].id, "output_cut");
-    assert_non_null(
-        strstr(seen->findings.all[0].sentence, "2 MiB of the command's output were dropped"));
+    assert_has(seen->findings.all[0].sentence, "2 MiB of the command's output were dropped");
     assert_string_equal(seen->findings.all[1].id, "ignored_sigterm");
-    assert_non_null(strstr(seen->findings.all[1].sentence, "1 run of the command did not end"));
+    assert_has(seen->findings.all[1].sentence, "1 run of the command did not end");
 }

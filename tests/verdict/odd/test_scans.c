@@ -52,7 +52,7 @@ static void end(struct run *run)
 
 TEST(a_victim_that_is_faster_is_told)
 {
-    struct run run;
+    ENDED_BY(end) struct run run;
     begin(&run);
     set(&run, NULL, 0, 0.985);
     set(&run, STREAM_8, 0, 0.978);
@@ -60,15 +60,14 @@ TEST(a_victim_that_is_faster_is_told)
     judge(&run);
     assert_int_equal(run.findings.n, 1);
     assert_string_equal(run.findings.all[0].id, "below_one");
-    assert_non_null(strstr(run.findings.all[0].sentence, "0.978: the victim is faster"));
-    assert_non_null(strstr(run.findings.all[0].evidence, "26 of 27 values"));
-    end(&run);
+    assert_has(run.findings.all[0].sentence, "0.978: the victim is faster");
+    assert_has(run.findings.all[0].evidence, "26 of 27 values");
 }
 
 /* Intervals that contain 1, or nearly, are not reported, nor are a few intervals among many. */
 TEST(noise_below_one_is_not_told)
 {
-    struct run run;
+    ENDED_BY(end) struct run run;
     begin(&run);
     set(&run, NULL, 0, 0.7);
     set(&run, NULL, 2, 1.01);
@@ -81,5 +80,4 @@ TEST(noise_below_one_is_not_told)
     set(&run, NULL, 0, 0.995);
     judge(&run);
     assert_int_equal(run.findings.n, 0);
-    end(&run);
 }

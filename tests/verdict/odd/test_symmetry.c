@@ -35,7 +35,7 @@ static struct sheet *sheet_new(unsigned gpus)
         struct topo_gpu *gpu = &sheet->topo.gpus[i];
         gpu->cuda_ordinal = (int)i;
         gpu->node = -1;
-        (void)snprintf(gpu->pci_bdf, sizeof(gpu->pci_bdf), "0000:00:%02x.0", i + 6);
+        put_text(gpu->pci_bdf, "0000:00:%02x.0", i + 6);
     }
     return sheet;
 }
@@ -72,7 +72,7 @@ __attribute__((format(printf, 5, 6))) static void add(struct sheet *sheet, const
     row->median = value;
     row->ci_low = row->ci_high = NAN;
     row->dims = dims_parse(row->arm->bench, key);
-    (void)snprintf(row->unit, sizeof(row->unit), "%s", strcmp(better, "lower") ? "GB/s" : "us");
+    put_text(row->unit, "%s", strcmp(better, "lower") ? "GB/s" : "us");
 }
 
 static void add_copies(struct sheet *sheet, const char *dir, double good, unsigned bad,

@@ -12,8 +12,8 @@ static void put(struct fingerprint *print, const char *part, const char *name, b
                                     .less_is_better = less_is_better,
                                     .value = value,
                                     .unit = "x"};
-    (void)snprintf(one.part, sizeof(one.part), "%s", part);
-    (void)snprintf(one.name, sizeof(one.name), "%s", name);
+    put_text(one.part, "%s", part);
+    put_text(one.name, "%s", name);
     fingerprint_add(print, &one);
 }
 
@@ -30,9 +30,8 @@ static struct fingerprint make(double integer_ns, double copies, double kept)
 static void compare(const struct fingerprint *a, const struct fingerprint *b,
                     struct fingerprint_distance *distance, const char *sentence)
 {
-    char text[600];
     fingerprint_compare(a, b, distance);
-    assert_string_equal(fingerprint_format(distance, text, sizeof(text)), sentence);
+    assert_string_equal(fingerprint_format(distance), sentence);
 }
 
 TEST(fingerprint_is_of_its_own_class)
@@ -64,7 +63,7 @@ TEST(fingerprint_of_the_same_class_names_the_part_that_differs)
     struct fingerprint_distance distance;
     for (unsigned i = 0; i < 7; i++) {
         char name[16];
-        (void)snprintf(name, sizeof(name), "value %u", i);
+        put_text(name, "value %u", i);
         put(&a, "memory", name, false, false, 10);
         put(&b, "memory", name, false, false, 10);
     }
@@ -110,7 +109,7 @@ TEST(fingerprint_without_shared_values_has_no_verdict)
     /* Values of one name in different units are not compared either. */
     a = make(0.25, 50, 0.9);
     for (size_t i = 0; i < a.n; i++)
-        (void)snprintf(a.value[i].unit, sizeof(a.value[i].unit), "y");
+        put_text(a.value[i].unit, "y");
     compare(&a, &b, &distance, "no verdict: the fingerprints share no value");
 }
 

@@ -28,8 +28,8 @@ static struct row make_row(const char *placement, const char *metric)
                       .metric = metric,
                       .better = "lower",
                       .median = 1};
-    (void)snprintf(row.unit, sizeof(row.unit), "s");
-    (void)snprintf(row.params, sizeof(row.params), "rows=64;slots=2");
+    put_text(row.unit, "s");
+    put_text(row.params, "rows=64;slots=2");
     return row;
 }
 
@@ -92,7 +92,7 @@ TEST(pairing_tells_rows_apart_by_every_column)
         else if (column == 4)
             row->bench = "train";
         else if (column == 5)
-            (void)snprintf(row->params, sizeof(row->params), "rows=65;slots=2");
+            put_text(row->params, "rows=65;slots=2");
         else if (column == 6)
             row->workers = 1;
         else
@@ -111,7 +111,7 @@ TEST(pairing_refuses_two_rows_of_the_same)
     two_init(&two);
     two.rows[1][3] = two.rows[1][2];
     assert_int_equal(pair(&two), -EINVAL);
-    assert_non_null(strstr(two.err.msg, "duplicate rows"));
+    assert_has(two.err.msg, "duplicate rows");
     pairing_free(&two.pairing);
 }
 
@@ -119,9 +119,9 @@ TEST(pairing_refuses_other_units_and_directions)
 {
     struct two two;
     two_init(&two);
-    (void)snprintf(two.rows[1][0].unit, sizeof(two.rows[1][0].unit), "ms");
+    put_text(two.rows[1][0].unit, "ms");
     assert_int_equal(pair(&two), -EINVAL);
-    assert_non_null(strstr(two.err.msg, "not the same metric"));
+    assert_has(two.err.msg, "not the same metric");
     pairing_free(&two.pairing);
     two_init(&two);
     two.rows[1][0].better = "higher";
