@@ -86,7 +86,7 @@ uint64_t memory_node_free_bytes(unsigned os_node)
 
 int memory_node_try(unsigned os_node, struct err *err)
 {
-    struct memory_block block;
+    struct memory_block block = {0};
     double share;
     int rc = memory_map(&block, 1 << 21, MEMORY_4K, err);
     if (rc)

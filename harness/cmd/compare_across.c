@@ -135,6 +135,7 @@ static void format_ab(const struct runs sides[PAIRING_SIDES], const enum placeme
     const struct recorded *recorded = sides[PAIRING_BASE].all[0].recorded;
     const struct result *result = &recorded->result;
     bool is_command = result->narms && result->arms[0].bench->runs_command;
+    char options[PLAN_OPTIONS_MAX];
     (void)snprintf(buf, size, "contend ab");
     if (!is_command)
         text_append(buf, size, " ", "%s", result->scenario);
@@ -144,7 +145,7 @@ static void format_ab(const struct runs sides[PAIRING_SIDES], const enum placeme
     for (int side = 0; side < 2; side++)
         text_append(buf, size, " ", "-V %s=placement:%s", placement_infos[chosen[side]].name,
                     placement_infos[chosen[side]].name);
-    text_append(buf, size, "", "%s", result->plan_options);
+    text_append(buf, size, "", "%s", plan_options_format(&result->plan, options, sizeof(options)));
     if (is_command)
         add_measure(recorded->record, buf, size);
     add_words(recorded->record, buf, size);

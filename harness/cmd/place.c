@@ -274,26 +274,18 @@ static int choose(const struct topo *topo, const struct place_args *args, struct
 /* Takes placement and options from the result that recommends. False: no usable plan here. */
 static bool take_measured(const struct topo *topo, struct place_args *args)
 {
-    enum { WORDS = 32 };
-    static char name[] = "place";
-    struct place_args measured = {0};
-    struct cli cli;
     struct err err;
     struct plan plan = {0};
-    char *words[WORDS] = {name}, *rest = NULL;
-    int n = 1;
-    for (char *word = strtok_r(args->measured.options, " ", &rest); word && n < WORDS;
-         word = strtok_r(NULL, " ", &rest))
-        words[n++] = word;
-    int rc = cli_parse(place_opts, false, n, words, &measured, &cli, &err);
-    if (!args->measured.applies)
-        measured.placement = args->measured.setting;
-    measured.workers = args->workers;
-    if (!rc && measured.placement)
-        rc = choose(topo, &measured, &plan, &err);
+    struct place_args measured = {.workers = args->workers,
+                                  .background = args->measured.background,
+                                  .placement = placement_infos[args->measured.placement].name,
+                                  .plan = args->measured.plan};
+    if (measured.plan.cpus)
+        measured.plan.cpus = args->measured.cpus;
+    int rc = choose(topo, &measured, &plan, &err);
     bool pinned = placement_infos[plan.placement].pinned;
     plan_free(&plan);
-    if (rc || !measured.placement || (args->emit == EMIT_K8S && !pinned)) /* k8s only pins */
+    if (rc || (args->emit == EMIT_K8S && !pinned)) /* k8s only pins */
         return false;
     args->placement = measured.placement;
     args->plan = measured.plan;

@@ -27,14 +27,12 @@ const char *phase_name(enum phase phase)
 
 bool arm_is_fresh(const struct arm *arm)
 {
-    return arm->variant && !strncmp(arm->variant->name, ARM_FRESH, strlen(ARM_FRESH));
+    return arm->variant && arm->variant->is_fresh;
 }
 
 const char *arm_name(const struct arm *arm)
 {
-    if (!arm->variant)
-        return placement_infos[arm->placement].name;
-    return arm->variant->name + (arm_is_fresh(arm) ? strlen(ARM_FRESH) : 0);
+    return arm->variant ? variant_setting(arm->variant) : placement_infos[arm->placement].name;
 }
 
 double result_within(const struct result *result)

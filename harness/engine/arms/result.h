@@ -166,7 +166,7 @@ struct result {
     const struct bench *background; /* that only generates load; NULL = none */
     struct variants *variants;      /* of an ab, borrowed; NULL = none */
     char **command;                 /* the user's, which all arms run, borrowed; or NULL */
-    char plan_options[300];         /* options of all plans, as on a command line */
+    struct plan_options plan;       /* of all plans; borrows its text */
     unsigned rounds_planned, rounds_done;
     unsigned rounds_least; /* after these, no round is begun that would end after rounds_s */
     double rounds_s;       /* from the start, and fewer are planned; 0 = all are measured */
@@ -180,11 +180,9 @@ struct result {
     struct arm *arms;
 };
 
-/* Prefix of the name of a setting that a search measures again to confirm it
- * (verdict/search/tune.h). */
-#define ARM_FRESH "fresh."
+/* A search measures it again to confirm it (verdict/search/tune.h). */
 bool arm_is_fresh(const struct arm *arm);
-/* Its setting: "partition", or the name of its variant without ARM_FRESH. */
+/* Its setting: "partition", or the name of its variant without "fresh.". */
 const char *arm_name(const struct arm *arm);
 
 /* The arm's observation of a round, or NULL. */

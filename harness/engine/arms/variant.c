@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/machine/facts/openmp.h"
 
 /* Kinds whose value is one text; add_change handles the others. */
@@ -235,4 +236,61 @@ bool variants_any_build(const struct variants *variants)
         if (variants->all[i].build)
             return true;
     return false;
+}
+
+#define FRESH "fresh."
+#define CORES "cores-"
+
+void variant_put_name(struct variant *variant, enum placement placement, unsigned workers)
+{
+    const struct plan_options *plan = &variant->plan;
+    const long long reserve = plan->reserve - variant->fewer;
+    if (plan->cores_each) {
+        text_set(variant->name, CORES "%lld", (long long)plan->cores_each);
+        return;
+    }
+    text_set(variant->name, "%s%s", variant->is_fresh ? FRESH : "",
+             placement_infos[placement].name);
+    if (plan->threads)
+        text_add(variant->name, "+%lldt", (long long)plan->threads);
+    if (reserve)
+        text_add(variant->name, "+r%lld", reserve);
+    if (plan->wait)
+        text_add(variant->name, "+%s", plan_wait_choices[plan->wait]);
+    if (workers)
+        text_add(variant->name, "+%uw", workers);
+    if (variant->fewer)
+        text_add(variant->name, "-%u", variant->fewer);
+}
+
+void variant_take_name(struct variant *variant, enum placement placement, const char *name)
+{
+    struct plan_options *plan = &variant->plan;
+    text_set(variant->name, "%s", name);
+    variant->is_fresh = !strncmp(name, FRESH, strlen(FRESH));
+    if (!strncmp(name, CORES, strlen(CORES)))
+        plan->cores_each = strtoll(name + strlen(CORES), NULL, 10);
+    name = variant_setting(variant);
+    const size_t length = strlen(placement_infos[placement].name);
+    if (strncmp(name, placement_infos[placement].name, length) != 0)
+        return;
+    for (const char *at = name + length; *at; at += 1 + strcspn(at + 1, "+-")) {
+        char *end;
+        const bool is_reserve = at[1] == 'r';
+        const long long number = strtoll(at + 1 + is_reserve, &end, 10);
+        if (*at == '-')
+            variant->fewer = (unsigned)number;
+        else if (is_reserve)
+            plan->reserve = number;
+        else if (*end == 't')
+            plan->threads = number;
+        else if (*end != 'w')
+            plan->wait = 1;
+    }
+    plan->reserve += variant->fewer;
+}
+
+const char *variant_setting(const struct variant *variant)
+{
+    return variant->name + (variant->is_fresh ? strlen(FRESH) : 0);
 }

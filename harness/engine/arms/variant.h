@@ -1,8 +1,9 @@
 /*
- * The variants of `contend ab`: changes between arms that are otherwise the same. Pure.
+ * Variants: changes between arms that are otherwise the same. Pure.
  *
- * A variant comes from one or more texts such as "patient=env:OMP_WAIT_POLICY=passive" with the
- * same name; a name alone changes nothing. The first variant is the base of all comparisons.
+ * A variant of `contend ab` comes from one or more texts such as
+ * "patient=env:OMP_WAIT_POLICY=passive" with the same name; a name alone changes nothing. The first
+ * variant is the base of all comparisons. A search makes variants of its own, which set `plan`.
  */
 #ifndef CONTEND_ENGINE_ARMS_VARIANT_H
 #define CONTEND_ENGINE_ARMS_VARIANT_H
@@ -12,6 +13,7 @@
 
 #include "harness/lib/base/err.h"
 #include "harness/lib/base/opt.h"
+#include "harness/plan/placement/options.h"
 
 enum {
     VARIANTS_MAX = 8,
@@ -22,9 +24,13 @@ enum {
 
 struct variant {
     /*
-     * Letters, digits, '_', '-', '+' and '.'; a user's name is shorter than VARIANT_NAME_MAX.
+     * Letters, digits, '_', '-', '+' and '.'; a user's name is shorter than VARIANT_NAME_MAX. That
+     * of a search says what `plan`, `fewer` and `is_fresh` are, and is for files and people only.
      */
     char name[VARIANT_NAME_MAX + 16];
+    struct plan_options plan;   /* of a search: of all its plans, with the changes of this one */
+    unsigned fewer;             /* of plan.reserve: cores that only the fresh rounds keep free */
+    bool is_fresh;              /* measured again to confirm it (verdict/search/tune.h) */
     struct opt_texts env;       /* "VAR=VALUE" for its workers, before the plan's; "VAR" = unset */
     char library[512];          /* one of env, from lib:nccl=PATH; "" = none */
     struct opt_texts params;    /* "K=V" */
@@ -63,5 +69,15 @@ int variants_parse(const struct opt_texts *texts, struct variants *variants, str
 int variants_check_libraries(const struct variants *variants, struct err *err);
 
 bool variants_any_build(const struct variants *variants);
+
+/*
+ * Names a variant of a search: "fresh.partition+4t+r2+passive+3w-4" is measured again, has teams of
+ * 4 threads, keeps 2 cores free and 4 more, its threads wait asleep, and there are 3 workers (0:
+ * not part of the name). The reverse, for names in files; it also reads "cores-4".
+ */
+void variant_put_name(struct variant *variant, enum placement placement, unsigned workers);
+void variant_take_name(struct variant *variant, enum placement placement, const char *name);
+/* The name without "fresh.". */
+const char *variant_setting(const struct variant *variant);
 
 #endif

@@ -77,7 +77,8 @@ struct runner {
     const struct run_hooks *hooks;
     struct signals *signals;
     struct guards guards;
-    size_t *order; /* of the arms, in this round */
+    size_t *order;     /* of the arms, in this round */
+    unsigned measured; /* observations, except those of controls */
     bool hopeless; /* the first run of the command gave no result: the others would not either */
 };
 
@@ -132,7 +133,7 @@ static int run_round(struct runner *runner, unsigned round, struct result *resul
         if (rc)
             return rc;
         /* Of several variants one alone may be broken, which is a result. */
-        runner->hopeless = !round && position == 1 && !result->variants &&
+        runner->hopeless = !arm->is_control && !runner->measured++ && !result->variants &&
                            observation->status >= STATUS_FAILED &&
                            command_gave_nothing(observation->reason);
         if (hooks->after_arm)

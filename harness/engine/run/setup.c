@@ -376,9 +376,7 @@ static int add_parts(const struct bench *const *benches, const struct run_option
     int rc = background_parse_dose(options, &parts.request.dose, err);
     if (!rc)
         rc = plan_options_apply(&options->plan, &parts.request.plan, err);
-    if (!rc)
-        (void)plan_options_format(&options->plan, result->plan_options,
-                                  sizeof(result->plan_options));
+    result->plan = options->plan;
     if (!rc && !variants)
         rc = add_variant(&parts, 0, NULL, err);
     for (size_t v = 0; variants && !rc && v < variants->n; v++)

@@ -1,8 +1,8 @@
 #include "harness/plan/placement/options.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
+
+#include "harness/lib/base/text.h"
 
 enum { MEM_AUTO = 0 }; /* first of the choices; the others follow enum mem_policy */
 
@@ -34,22 +34,16 @@ char *plan_options_format(const struct plan_options *options, char *buf, size_t 
     char list[200];
     buf[0] = '\0';
     if (options->reserve)
-        (void)snprintf(buf, size, " --reserve %" PRId64, options->reserve);
-    size_t used = strlen(buf);
+        text_append(buf, size, "", " --reserve %" PRId64, options->reserve);
     if (options->cpus && !bitset_parse(options->cpus, &cpus, NULL))
-        (void)snprintf(buf + used, size - used, " --cpus %s",
-                       bitset_format(&cpus, list, sizeof(list)));
-    used = strlen(buf);
+        text_append(buf, size, "", " --cpus %s", bitset_format(&cpus, list, sizeof(list)));
     if (options->threads)
-        (void)snprintf(buf + used, size - used, " --threads %" PRId64, options->threads);
-    used = strlen(buf);
+        text_append(buf, size, "", " --threads %" PRId64, options->threads);
     if (options->cores_each)
-        (void)snprintf(buf + used, size - used, " --cores-each %" PRId64, options->cores_each);
-    used = strlen(buf);
+        text_append(buf, size, "", " --cores-each %" PRId64, options->cores_each);
     if (options->wait)
-        (void)snprintf(buf + used, size - used, " --wait %s", plan_wait_choices[options->wait]);
-    used = strlen(buf);
+        text_append(buf, size, "", " --wait %s", plan_wait_choices[options->wait]);
     if (options->mem != MEM_AUTO)
-        (void)snprintf(buf + used, size - used, " --mem %s", plan_mem_choices[options->mem]);
+        text_append(buf, size, "", " --mem %s", plan_mem_choices[options->mem]);
     return buf;
 }

@@ -61,6 +61,7 @@ int plan_options_apply(const struct plan_options *options, struct plan_request *
  * " --reserve 4 --mem bind", "" for none. CPUs are those that plan_options_apply accepted, in the
  * format of bitset_format. Returns buf.
  */
+enum { PLAN_OPTIONS_MAX = 300 };
 char *plan_options_format(const struct plan_options *options, char *buf, size_t size);
 
 #endif

@@ -215,6 +215,7 @@ static json_t *other_at(const void *of, size_t i)
 static int add_result(json_t *document, const struct run_record *record)
 {
     const struct result *result = record->result;
+    char options[PLAN_OPTIONS_MAX];
     int failed = 0;
     if (result)
         failed |= json_value_add(document,
@@ -223,9 +224,9 @@ static int add_result(json_t *document, const struct run_record *record)
                                  "rounds_done:i samples_bytes:I seed:I",
                                  result->run_id, result->scenario, device_name(result->device),
                                  result->background ? result->background->name : NULL,
-                                 result->plan_options, from_benches(result), result->rounds_planned,
-                                 result->rounds_done, (int64_t)record->samples_bytes,
-                                 (int64_t)result->seed);
+                                 plan_options_format(&result->plan, options, sizeof(options)),
+                                 from_benches(result), result->rounds_planned, result->rounds_done,
+                                 (int64_t)record->samples_bytes, (int64_t)result->seed);
     if (result)
         failed |= json_value_add(document, "others:o",
                                  json_value_array(result, result->nothers, other_at));

@@ -1,5 +1,7 @@
 #include "harness/store/json/plan.h"
 
+#include <string.h>
+
 #include "harness/plan/placement/check.h"
 #include "harness/store/json/findings.h"
 #include "harness/store/json/value.h"
@@ -78,4 +80,25 @@ json_t *plans_to_json(const struct topo *topo, const struct plan *const *plans, 
     for (size_t i = 0; i < n; i++)
         (void)json_array_append_new(array, plan_to_json(topo, plans[i], NULL, 0));
     return array;
+}
+
+static int choice_of(const json_t *options, const char *name, const char *const *choices)
+{
+    const char *text = json_value_text_of(options, name);
+    int i = 0;
+    while (choices[i] && strcmp(choices[i], text) != 0)
+        i++;
+    return choices[i] ? i : 0;
+}
+
+struct plan_options plan_options_from_json(const json_t *options)
+{
+    return (struct plan_options){
+        .reserve = json_integer_value(json_object_get(options, "reserve")),
+        .cpus = json_string_value(json_object_get(options, "cpus")),
+        .threads = json_integer_value(json_object_get(options, "threads")),
+        .cores_each = json_integer_value(json_object_get(options, "cores-each")),
+        .mem = choice_of(options, "mem", plan_mem_choices),
+        .wait = choice_of(options, "wait", plan_wait_choices),
+    };
 }

@@ -17,6 +17,10 @@
 json_t *plan_to_json(const struct topo *topo, const struct plan *plan,
                      const struct observation *observations, size_t n);
 
+/* The options of all plans, from "options" of run.json; those that are lists there (of a search)
+ * stay zero. Borrows its text. */
+struct plan_options plan_options_from_json(const json_t *options);
+
 /* An array of plans. NULL: no memory. The caller owns it. */
 json_t *plans_to_json(const struct topo *topo, const struct plan *const *plans, size_t n);
 

@@ -93,12 +93,14 @@ json_t *recommended_to_json(const struct analysis *analysis, const struct findin
     char load[80] = "";
     if (evidence_is_disturbed(&recommendation.gain))
         (void)advice_format_load(&recommendation.gain, load, sizeof(load));
-    return json_value_object(
-        "setting:t placement:t workers:i relative_to:t speed_up:r low:r high:r rounds:z while:T "
-        "command:T",
-        arm_name(&arms[recommendation.arm]),
-        placement_infos[arms[recommendation.arm].placement].name,
-        arms[recommendation.arm].planned_workers, arm_name(&arms[recommendation.reference]),
-        recommendation.gain.ratio, recommendation.gain.low, recommendation.gain.high,
-        recommendation.gain.rounds, load, command);
+    return json_value_object("setting:t placement:t workers:i background_workers:i relative_to:t "
+                             "speed_up:r low:r high:r rounds:z while:T "
+                             "command:T",
+                             arm_name(&arms[recommendation.arm]),
+                             placement_infos[arms[recommendation.arm].placement].name,
+                             arms[recommendation.arm].planned_workers,
+                             arm_background(&arms[recommendation.arm]),
+                             arm_name(&arms[recommendation.reference]), recommendation.gain.ratio,
+                             recommendation.gain.low, recommendation.gain.high,
+                             recommendation.gain.rounds, load, command);
 }

@@ -11,6 +11,7 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
 #include "harness/store/files/below.h"
+#include "harness/store/json/plan.h"
 #include "harness/store/json/value.h"
 
 static const size_t run_mib_most = 256;
@@ -59,6 +60,8 @@ static bool is_wanted(const json_t *record, const struct search *search)
            json_integer_value(json_object_get(recommended, "workers")) ==
                (json_int_t)request->workers &&
            is_same_job(record, request->job) &&
+           !placement_parse(json_value_text_of(recommended, "placement"), &search->found->placement,
+                            NULL) &&
            strcmp(json_value_text_of(record, "background"), DOSE_BENCH) != 0 &&
            strcmp(json_value_text_of(record, "started"), search->found->started) > 0;
 }
@@ -69,16 +72,15 @@ static void put(char *buf, size_t size, const char *text)
     (void)text_one_line(buf);
 }
 
-/* Copies the options between "place " and the user's command. */
-static void put_options(const char *command, char *buf, size_t size)
+/* The plan of the setting: that of all plans, and what the setting of a search changes. */
+static void take_plan(const json_t *record, struct recommended *found)
 {
-    static const char begin[] = " place --workers ";
-    const char *at = strstr(command, begin), *end = at ? strstr(at, " -- ") : NULL;
-    if (at)
-        at += strlen(" place ");
-    put(buf, size, at ? at : "");
-    if (end && (size_t)(end - at) < size)
-        buf[end - at] = '\0';
+    struct variant variant = {.plan = plan_options_from_json(json_object_get(record, "options"))};
+    if (purpose_find(json_value_text_of(record, "purpose")) == PURPOSE_TUNE)
+        variant_take_name(&variant, found->placement, found->setting);
+    found->plan = variant.plan;
+    if (found->plan.cpus)
+        put(found->cpus, sizeof(found->cpus), found->plan.cpus);
 }
 
 static void take(const char *path, const json_t *record, struct recommended *found)
@@ -94,8 +96,11 @@ static void take(const char *path, const json_t *record, struct recommended *fou
     put(found->workload, sizeof(found->workload),
         words && program ? program : json_value_text_of(record, "scenario"));
     put(found->started, sizeof(found->started), json_value_text_of(record, "started"));
-    put_options(json_value_text_of(recommended, "command"), found->options, sizeof(found->options));
     found->applies = strcmp(setting, json_value_text_of(recommended, "relative_to")) != 0;
+    found->plan = (struct plan_options){0};
+    found->background = json_value_count_of(recommended, "background_workers");
+    if (found->applies)
+        take_plan(record, found);
     put(found->load, sizeof(found->load), json_value_text_of(recommended, "while"));
     found->low = json_number_value(json_object_get(recommended, "low"));
     found->speed_up = json_is_number(gain) ? json_number_value(gain) : (double)NAN;

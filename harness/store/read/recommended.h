@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "harness/lib/base/err.h"
+#include "harness/plan/placement/options.h"
 
 struct recommended_request {
     const char *path;        /* results are looked for below it */
@@ -22,7 +23,10 @@ struct recommended {
     double low;        /* of its interval */
     char load[80];     /* beside which it was measured, "others used 44% of the CPUs"; "" = quiet */
     bool applies;      /* false: no setting is better than the reference, leave it as it is */
-    char options[512]; /* of 'contend place', separated by single blanks */
+    enum placement placement;
+    struct plan_options plan; /* its text is in `cpus` */
+    char cpus[256];
+    unsigned background; /* workers */
 };
 
 /*

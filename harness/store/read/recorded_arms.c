@@ -6,6 +6,7 @@
 
 #include "harness/engine/command/command_bench.h"
 #include "harness/lib/base/text.h"
+#include "harness/store/json/plan.h"
 #include "harness/store/json/value.h"
 #include "harness/store/read/recorded_parts.h"
 
@@ -175,7 +176,7 @@ static int fill_plan(struct recorded *recorded, const json_t *json, struct plan 
     return rc;
 }
 
-/* Sets the variant, which arms with the same name share. Only the name is known. */
+/* Sets the variant, which arms with the same name share. Only what the name says is known. */
 static int fill_variant(struct recorded *recorded, size_t index, const char *name, struct err *err)
 {
     struct arm *arms = recorded->result.arms;
@@ -187,7 +188,12 @@ static int fill_variant(struct recorded *recorded, size_t index, const char *nam
     struct variant *variant = recorded_alloc(recorded, 1, sizeof(*variant));
     if (!variant)
         return err_set(err, -ENOMEM, "no memory for the variants of run.json");
-    text_set(variant->name, "%s", name);
+    variant->plan = recorded->result.plan;
+    const enum purpose purpose = recorded->result.purpose;
+    if (purpose == PURPOSE_TUNE || purpose == PURPOSE_SIZING)
+        variant_take_name(variant, arms[index].placement, name);
+    else
+        text_set(variant->name, "%s", name);
     arms[index].variant = variant;
     return 0;
 }
@@ -279,7 +285,7 @@ static int fill_result(struct recorded *recorded, struct err *err)
     struct result *result = &recorded->result;
     struct err why = {0};
     text_set(result->run_id, "%s", json_value_text_of(record, "run_id"));
-    text_set(result->plan_options, "%s", json_value_text_of(record, "plan_options"));
+    result->plan = plan_options_from_json(json_object_get(record, "options"));
     result->scenario = json_value_text_of(record, "scenario");
     result->purpose = purpose_find(json_value_text_of(record, "purpose"));
     result->device = device_find(json_value_text_of(record, "device"));

@@ -178,22 +178,17 @@ static char *add_job(const struct result *result, char *buf, size_t size)
     return buf;
 }
 
-char *advice_place(const struct result *result, unsigned workers, enum placement placement,
-                   const char *options, char *buf, size_t size)
-{
-    (void)snprintf(buf, size, "%s place --workers %u --placement %s%s",
-                   result->program ? result->program : "contend", workers,
-                   placement_infos[placement].name, options);
-    return add_job(result, buf, size);
-}
-
 char *advice_command(const struct result *result, const struct arm *arm, char *buf, size_t size)
 {
-    char options[sizeof(result->plan_options) + 40] = "";
+    const struct plan_options *plan = arm->variant ? &arm->variant->plan : &result->plan;
+    char options[PLAN_OPTIONS_MAX];
+    (void)snprintf(buf, size, "%s place --workers %u --placement %s",
+                   result->program ? result->program : "contend", arm->planned_workers,
+                   placement_infos[arm->placement].name);
     if (arm_background(arm) && !arm->plan.has_dose)
-        text_set(options, " --background-workers %u", arm_background(arm));
-    text_add(options, "%s", result->plan_options);
-    return advice_place(result, arm->planned_workers, arm->placement, options, buf, size);
+        text_append(buf, size, "", " --background-workers %u", arm_background(arm));
+    text_append(buf, size, "", "%s", plan_options_format(plan, options, sizeof(options)));
+    return add_job(result, buf, size);
 }
 
 static const enum placement fixes[] = {PLACE_SIZED, PLACE_PASSIVE};
@@ -399,7 +394,7 @@ static void report_gain(const struct basis *basis, struct finding *advice)
     /* Beside two busy loops on 16 CPUs 13x, without them 8.3x: load slows a team that spins most.
      */
     if (evidence_is_disturbed(&recommendation->gain))
-        text_add(advice->sentence, " Without that load the gain may be smaller.");
+        text_add(advice->sentence, " Without that load the gain is not known: it may be smaller.");
     add_other(basis, advice);
     if (recommendation->arm == recommendation->best)
         add_simpler(basis, advice);

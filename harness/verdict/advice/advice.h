@@ -61,14 +61,10 @@ bool advice_may_advise(enum placement placement);
 
 /*
  * "./contend place --workers 4 --placement partition --background-workers 4 --reserve 2": plans the
- * arm's workers anew, to be pasted where the program was started. Returns buf.
+ * arm's workers anew, to be pasted where the program was started. Appends the user's command,
+ * " -- ./train --epochs 1", quoted for a shell, if the run has one and if it fits. Returns buf.
  */
 char *advice_command(const struct result *result, const struct arm *arm, char *buf, size_t size);
-
-/* The same command with these options. Appends the user's command, " -- ./train --epochs 1", quoted
- * for a shell. Appends nothing if the run has no user's command, or if it does not fit into buf. */
-char *advice_place(const struct result *result, unsigned workers, enum placement placement,
-                   const char *options, char *buf, size_t size);
 
 /* 2.41 -> "2.4x", 430.2 -> "430x", 1.053 -> "1.05x". Returns buf. */
 char *advice_format_ratio(double ratio, char *buf, size_t size);

@@ -2,32 +2,29 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/engine/arms/arms.h"
 #include "harness/lib/stats/sequential.h"
 
 enum { EFFORT_CHANGE = 10 }; /* more than any placement's effort */
 
-unsigned recommend_effort(enum placement placement, const char *name)
+unsigned recommend_effort(enum placement placement, const struct variant *variant)
 {
     unsigned effort = placement_infos[placement].effort;
-    if (!effort || !name)
+    if (!effort || !variant)
         return effort;
-    for (const char *at = strchr(name, '+'); at; at = strchr(at, '+')) {
-        size_t digits = strspn(++at, "0123456789");
-        if (digits && at[digits] == 't' && placement == PLACE_SIZED)
-            effort++;
-        else if (!digits || at[digits] != 'w') /* "+3w": a number of workers is no change */
-            effort += EFFORT_CHANGE;
-    }
-    const char *fewer = strrchr(name, '-'); /* "sized-4": cores that fresh rounds keep free */
-    return fewer && strspn(fewer + 1, "0123456789") ? effort + EFFORT_CHANGE : effort;
+    const struct plan_options *plan = &variant->plan;
+    const bool is_other_size = plan->threads && placement == PLACE_SIZED;
+    const bool changes[] = {plan->threads && !is_other_size, plan->reserve > variant->fewer,
+                            variant->fewer > 0, plan->wait > 0};
+    for (size_t i = 0; i < sizeof(changes); i++)
+        effort += changes[i] ? EFFORT_CHANGE : 0;
+    return effort + is_other_size;
 }
 
 unsigned recommend_effort_of(const struct arm *arm)
 {
-    return recommend_effort(arm->placement, arm->variant ? arm->variant->name : NULL);
+    return recommend_effort(arm->placement, arm->variant);
 }
 
 struct choice {

@@ -48,10 +48,9 @@ bool recommend_applies(const struct recommendation *recommendation);
  * The effort of applying a setting: less is simpler; 0 = nobody should apply it. In this order:
  * waiting asleep (passive), fewer threads (sized), another number of threads, slices of CPUs
  * (partition), slices by cores or caches, slices by nodes. Each further change adds more than any
- * of these: cores kept free, threads in slices, waiting asleep in slices. `name` is the setting's
- * name, "partition+4t+r2", or NULL.
+ * of these: cores kept free, threads in slices, waiting asleep in slices. `variant` may be NULL.
  */
-unsigned recommend_effort(enum placement placement, const char *name);
+unsigned recommend_effort(enum placement placement, const struct variant *variant);
 unsigned recommend_effort_of(const struct arm *arm);
 
 /*

@@ -76,6 +76,7 @@ int dosing_arrange(void *arg, const struct topo *topo, const struct arms_request
                 return err_set(err, -EINVAL, "more than %d configurations: name fewer doses",
                                DOSING_ARMS);
             struct variant *variant = &dosing->variants[used++];
+            variant->plan = result->plan;
             put_name(request->placements[p], &doses[i], variant);
             one.variant = variant;
             one.placements = &request->placements[p];
@@ -281,9 +282,8 @@ static void add_fastest(const struct analysis *analysis, const struct dosing_cur
     if (keeps_most)
         text_add(finding->sentence, " It also keeps the most.");
     if (advice_may_advise(fastest))
-        (void)advice_place(analysis->result, curves->workers, fastest,
-                           analysis->result->plan_options, finding->command,
-                           sizeof(finding->command));
+        (void)advice_command(analysis->result, best->arm, finding->command,
+                             sizeof(finding->command));
 }
 
 void dosing_judge(const struct analysis *analysis, struct findings *findings)

@@ -103,25 +103,10 @@ static int read_lists(const struct settings_tried *lists, struct space *space, s
     return rc;
 }
 
-static void put_name(const struct space *space, struct setting *setting)
-{
-    char *name = setting->variant.name;
-    enum { SIZE = sizeof(setting->variant.name) };
-    text_append(name, SIZE, "", "%s", placement_infos[setting->placement].name);
-    if (setting->plan.threads)
-        text_append(name, SIZE, "", "+%lldt", (long long)setting->plan.threads);
-    if (setting->plan.reserve)
-        text_append(name, SIZE, "", "+r%lld", (long long)setting->plan.reserve);
-    if (setting->plan.wait)
-        text_append(name, SIZE, "", "+%s", plan_wait_choices[setting->plan.wait]);
-    if (space->many_counts)
-        text_append(name, SIZE, "", "+%uw", setting->workers);
-}
-
 /* A worker's threads if only the placement sets them; 0 = not possible. */
 static int64_t usual_threads(const struct space *space, const struct setting *setting)
 {
-    struct plan_options plan_options = setting->plan;
+    struct plan_options plan_options = setting->variant.plan;
     struct plan plan;
     struct plan_request request = space->request->plan;
     int64_t threads = 0;
@@ -156,20 +141,21 @@ static void add_candidate(struct space *space, enum placement placement, unsigne
                           const int64_t change[3])
 {
     struct setting setting = {
-        .placement = placement, .workers = workers, .plan = space->tried->common};
+        .placement = placement, .workers = workers, .variant.plan = space->tried->common};
+    struct plan_options *plan = &setting.variant.plan;
     if (space->n == SETTINGS_MOST) {
         space->nleft++;
         return;
     }
-    setting.plan.reserve = change[1];
-    setting.plan.wait = (int)change[2];
+    plan->reserve = change[1];
+    plan->wait = (int)change[2];
     int64_t usual = change[0] ? usual_threads(space, &setting) : 0;
-    setting.plan.threads = change[0] == HALF ? usual / 2 : change[0];
-    if (change[0] == HALF && !setting.plan.threads)
+    plan->threads = change[0] == HALF ? usual / 2 : change[0];
+    if (change[0] == HALF && !plan->threads)
         return;
-    setting.team_doublings = count_doublings(setting.plan.threads, usual);
-    put_name(space, &setting);
-    setting.effort = recommend_effort(placement, setting.variant.name);
+    setting.team_doublings = count_doublings(plan->threads, usual);
+    variant_put_name(&setting.variant, placement, space->many_counts ? workers : 0);
+    setting.effort = recommend_effort(placement, &setting.variant);
     space->candidates[space->n++] = setting;
 }
 
@@ -241,7 +227,8 @@ void settings_remove(struct settings *settings, size_t at, struct result *result
 
 static int count_changes(const struct setting *setting)
 {
-    return (setting->plan.threads != 0) + (setting->plan.reserve != 0) + (setting->plan.wait != 0);
+    return (setting->variant.plan.threads != 0) + (setting->variant.plan.reserve != 0) +
+           (setting->variant.plan.wait != 0);
 }
 
 bool settings_is_changed(const struct setting *setting)
@@ -253,7 +240,7 @@ bool settings_is_changed(const struct setting *setting)
  * change. */
 bool settings_adds_to(const struct setting *setting, const struct setting *other)
 {
-    const struct plan_options *plan = &setting->plan, *less = &other->plan;
+    const struct plan_options *plan = &setting->variant.plan, *less = &other->variant.plan;
     int differ = (!plan->threads != !less->threads) + (plan->reserve != less->reserve) +
                  (plan->wait != less->wait);
     return setting->placement == other->placement && setting->workers == other->workers &&
@@ -289,7 +276,7 @@ int settings_add_one(const struct topo *topo, const struct arms_request *request
     one.workers = &added->workers;
     one.nworkers = 1;
     one.optional = &optional;
-    int rc = plan_options_apply(&added->plan, &one.plan, err);
+    int rc = plan_options_apply(&added->variant.plan, &one.plan, err);
     if (!rc)
         rc = arms_add(topo, &one, result, err);
     settings->n += !rc;
@@ -343,12 +330,4 @@ void settings_free(struct settings *settings)
 {
     free(settings->all);
     *settings = (struct settings){0};
-}
-
-char *settings_command(const struct result *result, const struct setting *setting, char *buf,
-                       size_t size)
-{
-    char options[300];
-    return advice_place(result, setting->workers, setting->placement,
-                        plan_options_format(&setting->plan, options, sizeof(options)), buf, size);
 }

@@ -2,8 +2,7 @@
  * Settings: the ways to run the workers from which a search chooses, and the arms that measure
  * them. Pure apart from allocation.
  *
- * A setting is a placement with changes: "partition+4t+r2+passive" has teams of 4 threads, keeps 2
- * cores free, and its threads wait asleep; "+3w" is the number of workers, if there are several.
+ * A setting is a placement with changes of its plan (engine/arms/variant.h).
  */
 #ifndef CONTEND_VERDICT_SEARCH_SETTINGS_H
 #define CONTEND_VERDICT_SEARCH_SETTINGS_H
@@ -16,11 +15,10 @@
 enum { SETTINGS_MOST = 256, SETTINGS_COUNTS = 16 };
 
 struct setting {
-    struct variant variant; /* its name, for arms and rows; changes nothing else */
+    struct variant variant; /* of its arm: the plan, and the name */
     enum placement placement;
     unsigned workers;
-    struct plan_options plan; /* the common options with the changes of this setting */
-    unsigned effort;          /* recommend_effort */
+    unsigned effort;         /* recommend_effort */
     unsigned team_doublings; /* doublings by which teams are larger than the placement's, or smaller
                      than half of it: such a setting is rarely the best */
     size_t arm;              /* index in result->arms */
@@ -71,10 +69,5 @@ size_t settings_parse_counts(const char *text, int64_t least, int64_t most, int6
 void settings_remove(struct settings *settings, size_t at, struct result *result);
 
 void settings_free(struct settings *settings);
-
-/* "contend place --workers 2 --placement partition --reserve 2": the command that applies the
- * setting. Returns buf. */
-char *settings_command(const struct result *result, const struct setting *setting, char *buf,
-                       size_t size);
 
 #endif

@@ -10,8 +10,6 @@
 #include "harness/verdict/advice/advice.h"
 #include "harness/verdict/search/settings.h"
 
-#define NAME "cores-"
-
 static const double knee_least = 0.1;
 
 static double best_of(const struct knee_point *points, size_t n)
@@ -143,7 +141,9 @@ static int add_arms(struct sizing *sizing, const struct topo *topo,
     for (size_t i = 0; i < n && !rc && cores[i] <= most; i++) {
         struct arms_request one = *request;
         struct variant *variant = &sizing->variants[sizing->n++];
-        text_set(variant->name, NAME "%u", cores[i]);
+        variant->plan = result->plan;
+        variant->plan.cores_each = cores[i];
+        variant_put_name(variant, placement, 0);
         one.variant = variant;
         one.placements = &placement;
         one.nplacements = 1;
@@ -217,11 +217,9 @@ bool sizing_read(const struct analysis *analysis, struct sizing_curves *curves)
     *curves = (struct sizing_curves){.workers = 1};
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
-        if (arm->is_control || !arm->variant ||
-            strncmp(arm->variant->name, NAME, strlen(NAME)) != 0)
+        if (arm->is_control || !arm->variant || !arm->variant->plan.cores_each)
             continue;
-        unsigned cores = (unsigned)strtoul(arm->variant->name + strlen(NAME), NULL, 10);
-        size_t at = find_point(curves, cores);
+        size_t at = find_point(curves, (unsigned)arm->variant->plan.cores_each);
         if (at == SIZING_MOST)
             continue;
         curves->arm = arm;
@@ -256,7 +254,8 @@ static void add_enough(const struct sizing_curves *curves, const struct result *
 {
     bool both = curves->workers > 1 && curves->enough_all < curves->n;
     unsigned cores = curves->solo[both ? curves->enough_all : curves->enough].cores;
-    char options[sizeof(result->plan_options) + 40];
+    struct variant variant = {.plan = result->plan};
+    struct arm arm = *curves->arm;
     struct finding finding = {.id = "sizing",
                               .metric = "cores",
                               .unit = "count",
@@ -271,9 +270,10 @@ static void add_enough(const struct sizing_curves *curves, const struct result *
         add_needed(curves, curves->enough_all, curves->knee_all, &finding);
     }
     text_add(finding.sentence, ".");
-    text_set(options, " --cores-each %u%s", cores, result->plan_options);
-    (void)advice_place(result, curves->workers, curves->arm->placement, options, finding.command,
-                       sizeof(finding.command));
+    variant.plan.cores_each = cores;
+    arm.variant = &variant;
+    arm.planned_workers = curves->workers;
+    (void)advice_command(result, &arm, finding.command, sizeof(finding.command));
     findings_put(findings, &finding);
 }
 

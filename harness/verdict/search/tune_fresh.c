@@ -1,9 +1,7 @@
 /* Chooses the arms and the number of fresh rounds after a search. */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 
-#include "harness/lib/base/text.h"
 #include "harness/verdict/advice/recommend.h"
 #include "harness/verdict/search/tune.h"
 
@@ -11,17 +9,6 @@ double tune_took_s(const struct result *result, size_t arm)
 {
     const struct arm *of = &result->arms[arm];
     return of->nobservations ? of->observations[of->nobservations - 1].took_s : 0;
-}
-
-static struct setting make_none(const struct tune *tune, unsigned workers)
-{
-    struct setting made = {.placement = PLACE_NONE, .workers = workers, .plan = tune->tried.common};
-    enum { SIZE = sizeof(made.variant.name) };
-    if (tune->request.nworkers > 1)
-        (void)snprintf(made.variant.name, SIZE, "none+%uw", workers);
-    else
-        (void)snprintf(made.variant.name, SIZE, "none");
-    return made;
 }
 
 /* The number of cores that plans may use. */
@@ -49,10 +36,11 @@ static int add_fresh(struct tune *tune, struct result *result, enum tune_role ro
 {
     struct setting fresh = *of;
     struct err why;
-    text_set(fresh.variant.name, ARM_FRESH "%.*s", reserve ? 28 : 40, of->variant.name);
-    if (reserve)
-        text_add(fresh.variant.name, "-%u", reserve);
-    fresh.plan.reserve += reserve;
+    fresh.variant.is_fresh = true;
+    fresh.variant.fewer = reserve;
+    fresh.variant.plan.reserve += reserve;
+    variant_put_name(&fresh.variant, fresh.placement,
+                     tune->request.nworkers > 1 ? fresh.workers : 0);
     tune->role[role] = tune->settings.n;
     int rc = settings_add_one(tune->topo, &tune->request, &fresh, &tune->settings, result, &why);
     if (rc)
@@ -84,7 +72,9 @@ static int add_all(struct tune *tune, struct result *result, struct fresh_plan *
                    struct err *err)
 {
     const struct setting *all = tune->settings.all;
-    const struct setting none = make_none(tune, all[plan->leader].workers);
+    const struct setting none = {.placement = PLACE_NONE,
+                                 .workers = all[plan->leader].workers,
+                                 .variant.plan = tune->tried.common};
     unsigned cores = count_cores(tune);
     double simplest_s = plan->round_s = tune_took_s(result, all[plan->simplest].arm);
     bool possible = plan->possible != plan->simplest &&

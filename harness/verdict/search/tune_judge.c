@@ -113,8 +113,9 @@ static void add_recommended(const struct judged *judged)
     if (!finding.sentence[0])
         return;
     if (setting)
-        (void)settings_command(judged->analysis->result, setting, finding.command,
-                               sizeof(finding.command));
+        (void)advice_command(judged->analysis->result,
+                             &judged->analysis->result->arms[setting->arm], finding.command,
+                             sizeof(finding.command));
     if (format_tried(tune, tried)[0]) /* the best only of those tried */
         findings_putf(judged->findings, &finding, "tried %s, others may be better; %s", tried,
                       finding.sentence);
@@ -122,21 +123,29 @@ static void add_recommended(const struct judged *judged)
         findings_put(judged->findings, &finding);
 }
 
+static bool is_same(const struct setting *one, const struct setting *other)
+{
+    const struct plan_options *a = &one->variant.plan, *b = &other->variant.plan;
+    return one->placement == other->placement && one->workers == other->workers &&
+           a->threads == b->threads && a->reserve == b->reserve && a->wait == b->wait;
+}
+
 /* The result of the search's leader, if another setting is recommended. */
 static void add_leader(const struct judged *judged)
 {
     const struct tune *tune = judged->tune;
-    const char *leader = tune->settings.all[tune->leader].variant.name;
+    const struct setting *led = &tune->settings.all[tune->leader];
+    const char *leader = led->variant.name;
     const struct setting *setting = recommended(judged);
     const char *name = setting ? name_at(judged, setting->arm) : "";
     struct finding finding = {.id = "tune_other", .value = NAN, .low = NAN, .high = NAN};
     char share[80];
-    bool measured = !strcmp(name_of(judged, TUNE_LEADER), leader);
+    bool measured = is_same(setting_of(judged, TUNE_LEADER), led);
     bool failed = has_failed(judged, TUNE_LEADER) && measured;
     if (failed && !setting) {
         text_set(finding.id, "tune_failed");
         finding.severity = FINDING_DOUBT;
-    } else if (!setting || !strcmp(name, leader))
+    } else if (!setting || is_same(setting, led))
         return;
     if (failed)
         text_set(finding.sentence, "%s led the search, and failed in fresh rounds.", leader);
@@ -163,7 +172,7 @@ static void add_fewer(const struct judged *judged, enum tune_role role)
         return;
     const struct setting *simplest = setting_of(judged, TUNE_SIMPLEST);
     const struct arm *arm = arm_of(judged, role);
-    long long fewer = setting_of(judged, role)->plan.reserve - simplest->plan.reserve;
+    long long fewer = setting_of(judged, role)->variant.fewer;
     const char *of = name_of(judged, TUNE_SIMPLEST), *plural = fewer == 1 ? "" : "s";
     const struct evidence kept =
         evidence_of_rates(judged->analysis, (int)simplest->arm, setting_of(judged, role)->arm);

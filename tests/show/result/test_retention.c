@@ -212,8 +212,7 @@ TEST(retention_table_says_what_is_kept)
     arm = add_arm(&result, PLACE_PARTITION, false);
     for (unsigned r = 0; r < ROUNDS; r++)
         add_round(arm, r, 20.5, 160);
-    const struct plan_options options = {.reserve = 4, .cpus = "3,0-1", .mem = 2};
-    (void)plan_options_format(&options, result.plan_options, sizeof(result.plan_options));
+    result.plan = (struct plan_options){.reserve = 4, .cpus = "3,0-1", .mem = 2};
     FREED char *text = print_table(&result, &verdict);
     assert_string_equal(
         text, "team, without load: wait, us\n"

@@ -252,8 +252,8 @@ TEST_WITHIN(recommend_of_a_tune_is_that_of_a_run, set_up, tear_down)
     for (size_t i = 0; i < 3; i++)
         (void)add_even(placements[i], searched_ms[i]);
     for (size_t i = 0; i < 6; i++) {
-        put_text(variants[i].name, "%s%s", i < 3 ? ARM_FRESH : "",
-                 placement_infos[placements[i % 3]].name);
+        variants[i].is_fresh = i < 3;
+        variant_put_name(&variants[i], placements[i % 3], 0);
         f.result.arms[i].variant = &variants[i];
     }
     f.result.purpose = PURPOSE_TUNE;
@@ -262,15 +262,25 @@ TEST_WITHIN(recommend_of_a_tune_is_that_of_a_run, set_up, tear_down)
     assert_true(f.recommendation.arm < 3);
 }
 
+/* Of a variant with that name in a file, which is written again as it was read. */
+static unsigned effort(enum placement placement, const char *name, unsigned workers)
+{
+    struct variant variant = {0};
+    variant_take_name(&variant, placement, name);
+    variant_put_name(&variant, placement, workers);
+    assert_string_equal(variant.name, name);
+    return recommend_effort(placement, &variant);
+}
+
 TEST_WITHIN(recommend_effort_has_the_order_of_the_manual, set_up, tear_down)
 {
     static const struct {
         enum placement placement;
         const char *name;
-    } order[] = {{PLACE_PASSIVE, NULL},
+    } order[] = {{PLACE_PASSIVE, "passive"},
                  {PLACE_SIZED, "sized"},
                  {PLACE_SIZED, "sized+8t"},
-                 {PLACE_PARTITION, NULL},
+                 {PLACE_PARTITION, "partition"},
                  {PLACE_LLC, "fresh.llc"},
                  {PLACE_GPU_LOCAL, "gpu-local"},
                  {PLACE_PASSIVE, "passive+r1"},
@@ -281,10 +291,9 @@ TEST_WITHIN(recommend_effort_has_the_order_of_the_manual, set_up, tear_down)
                  {PLACE_PASSIVE, "passive+r1-4"},
                  {PLACE_PARTITION, "partition+8t+r2"}};
     for (size_t i = 1; i < sizeof(order) / sizeof(order[0]); i++)
-        assert_true(recommend_effort(order[i - 1].placement, order[i - 1].name) <
-                    recommend_effort(order[i].placement, order[i].name));
-    assert_int_equal(recommend_effort(PLACE_NONE, "none+2w"), 0);
+        assert_true(effort(order[i - 1].placement, order[i - 1].name, 0) <
+                    effort(order[i].placement, order[i].name, 0));
+    assert_int_equal(effort(PLACE_NONE, "none+2w", 2), 0);
     assert_int_equal(recommend_effort(PLACE_REMOTE, NULL), 0);
-    assert_int_equal(recommend_effort(PLACE_SIZED, "sized+2w"),
-                     recommend_effort(PLACE_SIZED, NULL));
+    assert_int_equal(effort(PLACE_SIZED, "sized+2w", 2), recommend_effort(PLACE_SIZED, NULL));
 }

@@ -437,7 +437,7 @@ TEST(tune_keeps_each_placement_however_many_settings_there_are)
     begin(&tuned, "package:1 core:32 pu:1");
     assert_true(tuned.tune.settings.nleft > 0);
     for (size_t i = 0; i < tuned.tune.settings.n; i++)
-        plain += !strchr(tuned.tune.settings.all[i].variant.name, '+');
+        plain += !settings_is_changed(&tuned.tune.settings.all[i]);
     assert_int_equal(plain, 4); /* includes numa, which is skipped on one node */
 }
 
@@ -502,14 +502,14 @@ static void draw_job(uint64_t seed)
 
 static double drawn_ms(const struct arm *arm)
 {
-    const char *changes = strchr(arm->variant->name, '+');
+    const struct plan_options *plan = &arm->variant->plan;
     double ms = 10 * drawn.placement[arm->placement];
     if (arm->placement == PLACE_NONE)
         return 400;
-    ms *= changes && strstr(changes, "t") ? drawn.half : 1;
-    ms *= changes && strstr(changes, "+r") ? drawn.reserve : 1;
-    ms *= changes && strstr(changes, "+passive") ? drawn.passive : 1;
-    return strchr(arm_name(arm), '-') ? 1.3 * ms : ms; /* fewer cores */
+    ms *= plan->threads ? drawn.half : 1;
+    ms *= plan->reserve > arm->variant->fewer ? drawn.reserve : 1;
+    ms *= plan->wait ? drawn.passive : 1;
+    return arm->variant->fewer ? 1.3 * ms : ms;
 }
 
 /* Half a second to two seconds. */
@@ -613,9 +613,9 @@ TEST(tune_tries_placements_before_changes_of_them)
         measure_for(&tuned, drawn_ms, eight_seconds);
         assert_true(tuned.tune.ntried >= 3);
         for (size_t i = 0; i < tuned.tune.nsearched; i++) {
-            const char *name = tuned.tune.settings.all[i].variant.name;
-            assert_null(strchr(name, '+'));
-            sized = sized || !strcmp(name, "sized");
+            const struct setting *setting = &tuned.tune.settings.all[i];
+            assert_false(settings_is_changed(setting));
+            sized = sized || setting->placement == PLACE_SIZED;
         }
         assert_true(sized && count_fresh_rounds(&tuned) >= 1);
         assert_has(find(&tuned, "tune")->sentence, "recommended: ");
