@@ -92,7 +92,7 @@ int compare_across_fill(const struct compare_args *args, const struct runs runs[
 }
 
 /* " --metric 'rate ([0-9]+)'": the options that say what of a command is measured. */
-static void add_measure(const json_t *record, char *buf, size_t size)
+static void add_measure(const json_t *record, const char **text)
 {
     static const char *const options[] = {
         "metric", "metric-file", "unit", "less-is-better", "line", "duration", "steps-by-lines"};
@@ -101,55 +101,55 @@ static void add_measure(const json_t *record, char *buf, size_t size)
         const json_t *value = json_object_get(given, options[i]);
         char word[400];
         if (json_is_true(value))
-            text_append(buf, size, " ", "--%s", options[i]);
+            str_add(text, " ", "--%s", options[i]);
         else if (json_is_string(value) &&
                  text_shell_word(json_string_value(value), word, sizeof(word)) < sizeof(word))
-            text_append(buf, size, " ", "--%s %s", options[i], word);
+            str_add(text, " ", "--%s %s", options[i], word);
         else if (json_number_value(value) > 0)
-            text_append(buf, size, " ", "--%s %g", options[i], json_number_value(value));
+            str_add(text, " ", "--%s %g", options[i], json_number_value(value));
     }
 }
 
 /* The parameters that are not at their default, as they were typed, and the user's command. */
-static void add_words(const json_t *record, char *buf, size_t size)
+static void add_words(const json_t *record, const char **text)
 {
     const json_t *words = json_object_get(record, "command");
     bool is_user = false;
     for (size_t i = 1; i < json_array_size(words); i++) {
         char word[400];
-        const char *text = json_string_value(json_array_get(words, i));
+        const char *typed = json_string_value(json_array_get(words, i));
         const char *before = json_string_value(json_array_get(words, i - 1));
         bool is_param = !strcmp(before, "-p");
-        is_user = is_user || !strcmp(text, "--");
+        is_user = is_user || !strcmp(typed, "--");
         if (!is_param && !is_user)
             continue;
-        if (text_shell_word(text, word, sizeof(word)) >= sizeof(word))
+        if (text_shell_word(typed, word, sizeof(word)) >= sizeof(word))
             text_set(word, "...");
-        text_append(buf, size, " ", "%s%s", is_user ? "" : "-p ", word);
+        str_add(text, " ", "%s%s", is_user ? "" : "-p ", word);
     }
 }
 
 /* The ab that measures both placements in the same rounds. */
-static void format_ab(const struct runs sides[PAIRING_SIDES], const enum placement chosen[2],
-                      char *buf, size_t size)
+static const char *format_ab(const struct runs sides[PAIRING_SIDES], const enum placement chosen[2])
 {
     const struct recorded *recorded = sides[PAIRING_BASE].all[0].recorded;
     const struct result *result = &recorded->result;
     bool is_command = result->narms && result->arms[0].bench->runs_command;
     char options[PLAN_OPTIONS_MAX];
-    (void)snprintf(buf, size, "contend ab");
+    const char *text = "contend ab";
     if (!is_command)
-        text_append(buf, size, " ", "%s", result->scenario);
+        str_add(&text, " ", "%s", result->scenario);
     unsigned workers = result_next_workers(result, 0);
     if (workers && !result_next_workers(result, workers))
-        text_append(buf, size, " ", "-n %u", workers);
+        str_add(&text, " ", "-n %u", workers);
     for (int side = 0; side < 2; side++)
-        text_append(buf, size, " ", "-V %s=placement:%s", placement_infos[chosen[side]].name,
-                    placement_infos[chosen[side]].name);
-    text_append(buf, size, "", "%s", plan_options_format(&result->plan, options, sizeof(options)));
+        str_add(&text, " ", "-V %s=placement:%s", placement_infos[chosen[side]].name,
+                placement_infos[chosen[side]].name);
+    str_add(&text, "", "%s", plan_options_format(&result->plan, options, sizeof(options)));
     if (is_command)
-        add_measure(recorded->record, buf, size);
-    add_words(recorded->record, buf, size);
+        add_measure(recorded->record, &text);
+    add_words(recorded->record, &text);
+    return text;
 }
 
 static const char *format_across(const struct cli *cli, size_t nbase)
@@ -169,7 +169,7 @@ int compare_across_advise(const struct comparisons *comparisons,
                           size_t nbase, struct findings *findings, struct err *err)
 {
     enum placement chosen[2];
-    char list[2][120], ab[500];
+    char list[2][120];
     struct finding finding = {.id = "rows_apart", .severity = FINDING_NOTE};
     if (!comparisons->apart[0])
         return 0;
@@ -183,11 +183,10 @@ int compare_across_advise(const struct comparisons *comparisons,
                  comparisons->apart);
     else if (single) {
         text_set(finding.command, "%s", format_across(cli, nbase));
-        format_ab(sides, chosen, ab, sizeof(ab));
         text_set(finding.sentence,
                  "Placements differ: %s in base, %s in new. Compare the results across them, or "
                  "measure both in the same rounds: %s",
-                 list[0], list[1], ab);
+                 list[0], list[1], format_ab(sides, chosen));
     } else
         text_set(finding.sentence,
                  "Placements differ: %s in base, %s in new. To compare one of each, add '--across "

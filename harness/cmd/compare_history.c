@@ -119,13 +119,12 @@ static int add_rows(struct history *history, const struct recorded *recorded, st
 {
     struct history_run run = {0};
     const struct rows *rows = &recorded->analysis.rows;
-    char measure[ROW_PARAMS_MAX];
     uint32_t at;
     (void)snprintf(run.started, sizeof(run.started), "%s",
                    recorded->started ? recorded->started : "");
     (void)snprintf(run.run_id, sizeof(run.run_id), "%s", recorded->result.run_id);
     (void)snprintf(run.commit, sizeof(run.commit), "%s", recorded->commit ? recorded->commit : "");
-    (void)comparable_format_measure(recorded->record, measure, sizeof(measure));
+    const char *measure = comparable_format_measure(recorded->record);
     int rc = history_add_run(history, &run, &at, err);
     for (size_t i = 0; i < rows->n && !rc; i++) {
         const struct row *row = &rows->row[i];

@@ -106,10 +106,8 @@ static void print_caches(const struct topo *topo)
         text_field(INDENT, "Caches", "no shared one is reported; each package counts as one");
     for (unsigned i = 0; i < topo->ncaches; i++) {
         const struct topo_cache *cache = &topo->caches[i];
-        const char *bytes = "unknown size";
         const char *label = str_fmt("  L%d%s", cache->level, cache->level == 1 ? "d" : "");
-        if (cache->size_bytes)
-            bytes = units_bytes(cache->size_bytes);
+        const char *bytes = cache->size_bytes ? units_bytes(cache->size_bytes) : "unknown size";
         text_field(INDENT, label, "%u of %s, %s %u CPU%s", cache->count, bytes,
                    cache->cpus > 1 ? "each shared by" : "each for", cache->cpus,
                    plural(cache->cpus));
@@ -188,11 +186,9 @@ static void print_hidden(void)
 
 static void print_gpu(const struct topo *topo, const struct topo_gpu *gpu)
 {
-    const char *near, *label;
-    if (gpu->cuda_ordinal >= 0)
-        label = str_fmt("  GPU %d", gpu->cuda_ordinal);
-    else
-        label = "  no ordinal";
+    const char *near;
+    const char *label =
+        gpu->cuda_ordinal >= 0 ? str_fmt("  GPU %d", gpu->cuda_ordinal) : "  no ordinal";
     if (gpu->node >= 0)
         near =
             str_fmt("node %u (%s)", topo->nodes[gpu->node].os_node, topo_source_name(gpu->source));

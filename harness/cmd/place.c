@@ -62,15 +62,14 @@ enum { CPUS_COLUMN = 2 + 8 + 1 + 7 + 2 + 16 + 1 + 17 + 1 };
 
 static void print_row(const struct topo *topo, unsigned index, const struct plan_worker *worker)
 {
-    const char *gpu = "-";
     const char *name = str_fmt("%u%s", index, worker->background ? " (bg)" : "");
     const char *threads = str_fmt("%u", worker->threads);
     const char *memory =
         str_fmt("%s%s%s", mem_policy_name(worker->mem_policy),
                 bitset_empty(&worker->mem_nodes) ? "" : " ", bitset_format(&worker->mem_nodes));
-    if (worker->gpu >= 0)
-        gpu =
-            str_fmt("%d %s", topo->gpus[worker->gpu].cuda_ordinal, topo->gpus[worker->gpu].pci_bdf);
+    const char *gpu = worker->gpu >= 0 ? str_fmt("%d %s", topo->gpus[worker->gpu].cuda_ordinal,
+                                                 topo->gpus[worker->gpu].pci_bdf)
+                                       : "-";
     int column = printf(ROW_FORMAT, name, threads, memory, gpu);
     text_wrap(bitset_format(&worker->cpus), column, CPUS_COLUMN, stdout);
 }

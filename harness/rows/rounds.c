@@ -340,9 +340,8 @@ static void judge_arm(const struct arm *arm, struct arm_rounds *rounds)
     if (worst->status == STATUS_OK)
         return;
     const char *censored;
-    const char *which = "";
-    if (times < arm->nobservations)
-        which = str_fmt("%u of %zu rounds: ", times, arm->nobservations);
+    const char *which =
+        times < arm->nobservations ? str_fmt("%u of %zu rounds: ", times, arm->nobservations) : "";
     const char *why = worst->reason[0] ? worst->reason : "no reason was given";
     if (worst->status == STATUS_CENSORED) {
         censored = censored_reason(arm);

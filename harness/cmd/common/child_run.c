@@ -97,7 +97,8 @@ static const char *read_last_line(int fd)
     static const char prefix[] = "contend: error: ";
     const char *last = strrchr(text, '\n');
     last = last ? last + 1 : text;
-    return str_fmt("%.190s", last + (strncmp(last, prefix, strlen(prefix)) ? 0 : strlen(prefix)));
+    last += strncmp(last, prefix, strlen(prefix)) ? 0 : strlen(prefix);
+    return str_fmt("%.190s", last);
 }
 
 int child_run(struct child_run *run, struct signals *signals, struct err *err)

@@ -304,10 +304,8 @@ static int put_sizes(const void *arg, FILE *out, struct err *err)
     dat_block("bars", BARS_COLUMNS, out);
     for (int b = sizes.first; b <= sizes.last; b++)
         for (int bar = 0; bar < sizes.bars; bar++) {
-            const char *text = "";
             uint64_t calls = sizes.bar[bar][b];
-            if (calls && numbers)
-                text = str_fmt("%" PRIu64, calls);
+            const char *text = calls && numbers ? str_fmt("%" PRIu64, calls) : "";
             if (calls)
                 (void)fprintf(out, "%d %d %" PRIu64 " NaN NaN \"%s\"\n", b - sizes.first, bar,
                               calls, text);

@@ -179,14 +179,12 @@ static const struct comms_arrival_rank *find_late(const struct comms_arrival *ar
 void comms_arrival_judge(const struct comms_arrival *arrival, struct findings_about *about)
 {
     const struct comms_arrival_rank *latest = find_late(arrival);
-    const char *waited = "";
     double calls = (double)arrival->calls;
     if (!latest)
         return;
     const char *behind = units_seconds((double)latest->late_ns / calls / 1e9);
     const char *each = units_seconds((double)arrival->span_ns / calls / 1e9);
-    if (arrival->timed)
-        waited = text_percent(comms_arrival_waited(arrival));
+    const char *waited = arrival->timed ? text_percent(comms_arrival_waited(arrival)) : "";
     if (arrival->one_process && latest->last == arrival->calls)
         findings_report(
             about, "comms_in_turn", FINDING_NOTE,

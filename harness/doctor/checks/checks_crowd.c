@@ -235,21 +235,21 @@ static void write_starts(const struct checker *checker, const struct teams *team
 /*
  * "2 processes with 32 runnable threads share 16 CPUs (0-15), and spin for 94% of their CPU time"
  */
-static void format_size(const struct teams *teams, char *buf, size_t size)
+static const char *format_size(const struct teams *teams)
 {
     const double spun = spin_share(teams);
     const unsigned nprocesses = teams->nprocesses + teams->nothers;
     const char *list = bitset_format(&teams->cpus);
-    buf[0] = '\0';
+    const char *text = "";
     if (nprocesses > 1)
-        (void)check_append(buf, size, "%u processes with ", nprocesses);
-    (void)check_append(buf, size, "%u runnable threads share %u CPU%s (%.60s)", teams->nthreads,
-                       bitset_count(&teams->cpus), bitset_count(&teams->cpus) == 1 ? "" : "s",
-                       list);
+        str_add(&text, "", "%u processes with ", nprocesses);
+    str_add(&text, "", "%u runnable threads share %u CPU%s (%.60s)", teams->nthreads,
+            bitset_count(&teams->cpus), bitset_count(&teams->cpus) == 1 ? "" : "s", list);
     if (teams->others >= 0.5)
-        (void)check_append(buf, size, ", of which others take %.1f", teams->others);
+        str_add(&text, "", ", of which others take %.1f", teams->others);
     if (!isnan(spun))
-        (void)check_append(buf, size, ", and spin for %s of their CPU time", text_percent(spun));
+        str_add(&text, "", ", and spin for %s of their CPU time", text_percent(spun));
+    return text;
 }
 
 /* Writes that pinning alone does not help, with its command, to text. Sets the slices of teams. */
@@ -276,11 +276,11 @@ static const char *format_pinning(struct checker *checker, const bool *in, struc
 static void report_crowd(struct checker *checker, const bool *in, struct teams *teams)
 {
     enum { TAIL_MOST = 424 }; /* fits after the sentence */
-    char command[COMMAND_MAX] = "", evidence[200], how[LAUNCH_HOW_MAX + 160] = "";
+    char command[COMMAND_MAX] = "", how[LAUNCH_HOW_MAX + 160] = "";
     struct env_changes env_changes = {0};
     const double spun = spin_share(teams);
     const bool is_loss = !isnan(spun) || teams->spin_by_kind;
-    format_size(teams, evidence, sizeof(evidence));
+    const char *evidence = format_size(teams);
     const char *runtime = check_team_format(&teams->team[0]);
     const char *pinning = format_pinning(checker, in, teams), *unused = format_unused(teams);
     const char *now = unused[0] ? unused : pinning;

@@ -12,11 +12,9 @@ void check_hung(struct checker *checker)
         const struct hung_process *hung = &host->hung.found[i];
         const struct view_process *who = view_find(checker->view, hung->pid);
         char threads[48] = "its only thread waits";
-        const char *py_spy = "";
         if (!who)
             continue;
-        if (hung->is_python)
-            py_spy = str_fmt("py-spy dump --pid %d; ", hung->pid);
+        const char *py_spy = hung->is_python ? str_fmt("py-spy dump --pid %d; ", hung->pid) : "";
         const char *command =
             str_fmt("%sgdb -p %d -batch -ex 'thread apply all bt'", py_spy, hung->pid);
         const char *evidence =

@@ -185,7 +185,7 @@ static const char *format_fewer(const struct checker *checker, const bool *in)
 static void report_overlap(struct checker *checker, const bool *in)
 {
     char command[COMMAND_MAX] = "";
-    const char *idle_text = "", *list;
+    const char *list;
     struct bitset pool = {0}, idle = {0}, slices[ALLOCATE_MOST];
     size_t groups[ALLOCATE_MOST];
     const struct crowd crowd = sum_up(checker, in);
@@ -195,8 +195,7 @@ static void report_overlap(struct checker *checker, const bool *in)
     const unsigned room = bitset_count(&crowd.cpus) + bitset_count(&idle);
     const bool has_idle = !bitset_empty(&idle);
     const double more_s = fmin(crowd.wait_s, room * wall_s - crowd.oncpu_s);
-    if (has_idle)
-        idle_text = str_fmt(" while CPU %.60s idles", bitset_format(&idle));
+    const char *idle_text = has_idle ? str_fmt(" while CPU %.60s idles", bitset_format(&idle)) : "";
     const size_t n = check_allocate(checker, in, &pool, groups, slices);
     bool fits = check_write_slices(checker, groups, n, slices, command, sizeof(command));
     if (!fits && has_idle) {

@@ -220,7 +220,6 @@ static const char *write_cure(const struct checker *checker, const struct ranks 
 
 static void report_ranks(struct checker *checker, const struct ranks *ranks)
 {
-    const char *tail = "";
     const double polled = poll_share(&ranks->sum);
     struct launch launch = {0};
     struct env_changes env_changes = {0};
@@ -234,8 +233,7 @@ static void report_ranks(struct checker *checker, const struct ranks *ranks)
     if (!isnan(polled))
         str_add(&evidence, "", ", and poll for %s of their CPU time", text_percent(polled));
     const char *cure = write_cure(checker, ranks, &launch, &env_changes);
-    if (launch.how[0])
-        tail = str_fmt(" %s", launch.how);
+    const char *tail = launch.how[0] ? str_fmt(" %s", launch.how) : "";
     const struct finding_parts parts = {
         .severity = isnan(polled) ? FINDING_DOUBT : FINDING_BAD,
         .cure = CURE_RESTART,

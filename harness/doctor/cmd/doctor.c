@@ -118,11 +118,9 @@ static int watch_machine(const struct doctor_args *args, struct reader *reader,
 static int report(const struct doctor_args *args, const struct reader *reader,
                   const struct diagnosis *diagnosis, json_t **json, int *code, struct err *err)
 {
-    char unread[DOCTOR_UNREAD_MAX];
     int rc = 0;
     if (args->json)
-        *json = doctor_to_json(&reader->view, diagnosis,
-                               doctor_format_unread(&reader->view, unread, sizeof(unread)));
+        *json = doctor_to_json(&reader->view, diagnosis, doctor_format_unread(&reader->view));
     else
         rc = doctor_print(&reader->view, diagnosis, stdout, terminal_has_color(STDOUT_FILENO), err);
     *code = diagnosis_is_bad(diagnosis)                        ? EXIT_VERDICT

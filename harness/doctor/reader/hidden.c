@@ -113,10 +113,8 @@ bool reader_add_hidden(struct reader *reader, pid_t pid)
 int reader_refuse_hidden(const struct reader *reader, struct err *err)
 {
     const struct view_hidden *hidden = &reader->view.hidden;
-    const char *list = "";
     struct bitset cpus;
-    if (!affinity_get(hidden->pids[0], &cpus))
-        list = bitset_format(&cpus);
+    const char *list = !affinity_get(hidden->pids[0], &cpus) ? bitset_format(&cpus) : "";
     return err_set(
         err, -EACCES,
         "process %d exists%s%.60s, but /proc hides it (hidepid%s%s): root%s%s could watch it",

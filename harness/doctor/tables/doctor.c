@@ -7,61 +7,58 @@
 #include "harness/lib/base/text.h"
 #include "harness/show/doc/doc.h"
 
-static void format_refused(const struct view *view, char *buf, size_t size)
+static void format_refused(const struct view *view, const char **text)
 {
     const unsigned n = view->host ? view->host->hung.refused : 0;
     if (n)
-        (void)check_append(buf, size, "%s would also see whether %u process%s hang%s. ",
-                           view->is_root ? "With CAP_SYS_PTRACE root"
-                                         : "Root (or the owner, with kernel.yama.ptrace_scope=0)",
-                           n, n == 1 ? " that slept" : "es that slept", n == 1 ? "s" : "");
+        str_add(text, "", "%s would also see whether %u process%s hang%s. ",
+                view->is_root ? "With CAP_SYS_PTRACE root"
+                              : "Root (or the owner, with kernel.yama.ptrace_scope=0)",
+                n, n == 1 ? " that slept" : "es that slept", n == 1 ? "s" : "");
 }
 
-static void format_hidden(const struct view *view, char *buf, size_t size)
+static void format_hidden(const struct view *view, const char **text)
 {
     const struct view_hidden *hidden = &view->hidden;
-    char group[96] = "";
+    const char *group = "";
     const char *pids = "";
     for (unsigned i = 0; i < hidden->npids && i < VIEW_HIDDEN_MAX; i++)
         str_add(&pids, "", "%s %d", i ? "," : "", hidden->pids[i]);
     if (hidden->group[0])
-        (void)snprintf(group, sizeof(group), " or a member of group %s", hidden->group);
+        group = str_fmt(" or a member of group %s", hidden->group);
     if (hidden->any)
-        (void)check_append(buf, size,
-                           "/proc hides processes of other users%s%s (hidepid%s%s); hidden ones "
-                           "used up to %.1f of %u CPUs meanwhile. Root%s would see them. ",
-                           pids[0] ? ", also" : "", pids, hidden->how[0] ? "=" : "", hidden->how,
-                           view->wall_s > 0 ? view_unattributed_s(view) / view->wall_s : 0,
-                           bitset_count(&view->online), group);
+        str_add(text, "",
+                "/proc hides processes of other users%s%s (hidepid%s%s); hidden ones "
+                "used up to %.1f of %u CPUs meanwhile. Root%s would see them. ",
+                pids[0] ? ", also" : "", pids, hidden->how[0] ? "=" : "", hidden->how,
+                view->wall_s > 0 ? view_unattributed_s(view) / view->wall_s : 0,
+                bitset_count(&view->online), group);
 }
 
-char *doctor_format_unread(const struct view *view, char *buf, size_t size)
+const char *doctor_format_unread(const struct view *view)
 {
-    buf[0] = '\0';
+    const char *text = "";
     if (!view->has_schedstat)
-        (void)check_append(buf, size,
-                           "This kernel does not report how long tasks wait (no schedstat): checks "
-                           "of the run queue were skipped. ");
+        str_add(&text, "",
+                "This kernel does not report how long tasks wait (no schedstat): checks "
+                "of the run queue were skipped. ");
     if (view->environs_refused && !view->is_root)
-        (void)check_append(buf, size,
-                           "Root would also see the environment, libraries and pages of "
-                           "%u process%s that this user may not read. ",
-                           view->environs_refused, view->environs_refused == 1 ? "" : "es");
+        str_add(&text, "",
+                "Root would also see the environment, libraries and pages of "
+                "%u process%s that this user may not read. ",
+                view->environs_refused, view->environs_refused == 1 ? "" : "es");
     if (view->environs_refused && view->is_root)
-        (void)check_append(buf, size,
-                           "The environment, the libraries and the pages of %u "
-                           "process%s are not shown to this root: it lacks CAP_SYS_PTRACE (docker "
-                           "run --cap-add SYS_PTRACE). ",
-                           view->environs_refused, view->environs_refused == 1 ? "" : "es");
-    format_refused(view, buf, size);
-    format_hidden(view, buf, size);
+        str_add(&text, "",
+                "The environment, the libraries and the pages of %u "
+                "process%s are not shown to this root: it lacks CAP_SYS_PTRACE (docker "
+                "run --cap-add SYS_PTRACE). ",
+                view->environs_refused, view->environs_refused == 1 ? "" : "es");
+    format_refused(view, &text);
+    format_hidden(view, &text);
     if (view->pages_skipped)
-        (void)check_append(buf, size, "The pages of %u process%s too large to list were skipped. ",
-                           view->pages_skipped, view->pages_skipped == 1 ? "" : "es");
-    size_t used = strlen(buf);
-    if (used)
-        buf[used - 1] = '\0';
-    return buf;
+        str_add(&text, "", "The pages of %u process%s too large to list were skipped. ",
+                view->pages_skipped, view->pages_skipped == 1 ? "" : "es");
+    return str_fmt("%.*s", text[0] ? (int)strlen(text) - 1 : 0, text);
 }
 
 static size_t count_watched(const struct view *view, size_t *tasks)
@@ -94,7 +91,6 @@ int doctor_print(const struct view *view, const struct diagnosis *diagnosis, FIL
                  struct err *err)
 {
     struct findings findings = {0};
-    char unread[DOCTOR_UNREAD_MAX];
     size_t tasks, n = count_watched(view, &tasks), bad = 0;
     int rc = diagnosis_findings(diagnosis, &findings, err);
     if (!rc) {
@@ -109,7 +105,8 @@ int doctor_print(const struct view *view, const struct diagnosis *diagnosis, FIL
             (void)fprintf(out, "\n%s\n", doctor_format_none_found(view));
         doc_print_findings(&findings, out, color);
         (void)fputc('\n', out);
-        if (doctor_format_unread(view, unread, sizeof(unread))[0])
+        const char *unread = doctor_format_unread(view);
+        if (unread[0])
             text_wrap(unread, 0, 0, out);
         (void)fprintf(out, "Watching took %s of one CPU.\n",
                       text_percent(view->own_s / view->wall_s));

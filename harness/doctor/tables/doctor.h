@@ -12,10 +12,8 @@
 int doctor_print(const struct view *view, const struct diagnosis *diagnosis, FILE *out, bool color,
                  struct err *err);
 
-enum { DOCTOR_UNREAD_MAX = 2048 };
-
-/* Sentences on what could not be read, and who can read it; "" = nothing. Returns buf. */
-char *doctor_format_unread(const struct view *view, char *buf, size_t size);
+/* Sentences on what could not be read, and who can read it; "" = nothing. */
+const char *doctor_format_unread(const struct view *view);
 
 /* The sentence for a run without findings. */
 const char *doctor_format_none_found(const struct view *view);

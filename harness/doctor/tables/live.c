@@ -36,35 +36,30 @@ static const char *format_cpus(double cpus)
                    cpus);
 }
 
-static char *format_share(double share, char buf[16])
+static const char *format_share(double share)
 {
-    (void)snprintf(buf, 16, isnan(share) ? "-" : "%.0f%%", 100 * share);
-    return buf;
+    return str_fmt(isnan(share) ? "-" : "%.0f%%", 100 * share);
 }
 
 static void put_machine(const struct live *live, const struct live_style *style, FILE *out)
 {
-    char busy[16], steal[16], pressure[16];
     const char *line =
         str_fmt("%zu worker%s, %zu CPUs %s busy, %s stolen, load %.1f, pressure %s, own %s",
                 live->nworkers, live->nworkers == 1 ? "" : "s", live->ncpus,
-                format_share(live->busy, busy), format_share(live->steal, steal), live->load,
-                format_share(live->pressure, pressure), text_percent(live->own));
+                format_share(live->busy), format_share(live->steal), live->load,
+                format_share(live->pressure), text_percent(live->own));
     put_line(style, "", line, out);
 }
 
 static void put_worker(const struct live_worker *worker, const struct live_style *style, FILE *out)
 {
-    char throttled[16], gpu[16];
-    const char *moves = "-";
     bool waits = worker->queue > 0.1 * (worker->queue + worker->oncpu) && worker->queue > 0.05;
-    if (!isnan(worker->migrations))
-        moves = str_fmt("%.0f", worker->migrations);
+    const char *moves = !isnan(worker->migrations) ? str_fmt("%.0f", worker->migrations) : "-";
     const char *line =
         str_fmt("%8d %-15s %4u %5s %5s %5s %5s %5s %4s %s", (int)worker->pid, worker->name,
                 worker->nthreads, format_cpus(worker->oncpu), format_cpus(worker->queue),
-                format_cpus(worker->blocked), moves, format_share(worker->throttled, throttled),
-                format_share(worker->gpu_busy, gpu), worker->wait_cause);
+                format_cpus(worker->blocked), moves, format_share(worker->throttled),
+                format_share(worker->gpu_busy), worker->wait_cause);
     put_line(style, waits ? RED : "", line, out);
 }
 

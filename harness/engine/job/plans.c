@@ -95,12 +95,10 @@ static const struct share *find_skipped(const struct job *job, const struct shar
 static void skip_everywhere(const struct job *job, const struct share *all,
                             const struct share *skipped, struct arm *arm)
 {
-    const char *name = "";
     bool everywhere = true;
     for (unsigned r = 0; r < job->world.size; r++)
         everywhere &= strcmp(all[r].reason, skipped->reason) == 0;
-    if (!everywhere)
-        name = job_rank_name(job, (unsigned)(skipped - all));
+    const char *name = !everywhere ? job_rank_name(job, (unsigned)(skipped - all)) : "";
     plan_free(&arm->plan);
     arm->plan = (struct plan){.placement = arm->placement, .status = PLAN_SKIPPED};
     (void)snprintf(arm->plan.reason, sizeof(arm->plan.reason), "%.80s%s%.115s", name,

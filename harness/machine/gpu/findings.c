@@ -107,9 +107,8 @@ static void judge_processes(const struct gpu_health *h, struct findings_about *a
     for (int i = 0; i < h->nprocesses && i < GPU_PROCESSES_MAX && used < sizeof(list); i++) {
         const struct gpu_process *process = &h->processes[i];
         bool named = process->name[0] != '\0';
-        const char *bytes = "";
-        if (process->memory_bytes >= 0)
-            bytes = units_bytes((uint64_t)process->memory_bytes);
+        const char *bytes =
+            process->memory_bytes >= 0 ? units_bytes((uint64_t)process->memory_bytes) : "";
         used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%u%s%s%s%s%s", i ? "; " : "",
                                  process->pid, named ? " (" : "", process->name, named ? ")" : "",
                                  bytes[0] ? ", " : "", bytes);

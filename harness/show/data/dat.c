@@ -123,9 +123,10 @@ const struct arm *dat_find_arm(const struct figure_data *data, const char *metri
 
 const char *dat_format_only(const struct figure_data *data, const struct arm *arm)
 {
-    const char *name = format_arm(data->result, arm, NULL), *text = "";
     bool by_placement =
         format_has_placement(data->result, arm) && !format_params(data->result, arm)[0];
+    const char *name = format_arm(data->result, arm, NULL);
+    const char *text = "";
     for (size_t i = 0; i < data->result->narms; i++) {
         size_t at = 0;
         const struct arm *other = &data->result->arms[i];

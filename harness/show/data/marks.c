@@ -12,15 +12,11 @@ enum { MARK_ROWS = 5 };
 static const char *format_mark(const struct figure_data *data, const struct figure_mark *kind,
                                const struct row *row)
 {
-    const char *part = "";
-    const char *value;
     bool known = kind->dim && dims_has(&row->dims, kind->dim);
-    if (known)
-        part = dims_value(row->arm->bench, &row->dims, kind->dim);
-    if (data->figure->x.bytes)
-        value = units_bytes((uint64_t)row->median);
-    else
-        value = str_fmt("%s %.20s", units_plain(row->median, 3), row->unit);
+    const char *part = known ? dims_value(row->arm->bench, &row->dims, kind->dim) : "";
+    const char *value = data->figure->x.bytes
+                            ? units_bytes((uint64_t)row->median)
+                            : str_fmt("%s %.20s", units_plain(row->median, 3), row->unit);
     return str_fmt("%s%s%s%.8s %s", kind->text, known ? " " : "", known ? kind->before : "", part,
                    value);
 }

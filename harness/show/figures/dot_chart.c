@@ -92,10 +92,8 @@ static void report_right(const struct chart *chart, struct dots_panel *panel)
     const char *unit = strchr(panel->label, '(');
     unit = unit ? unit + 1 : "";
     for (int i = 0; i < 1 + chart->has_both; i++) {
-        const char *text = "";
         const struct dims split = DIMS({data->figure->split, i});
-        if (chart->has_both)
-            text = format_dims(data->bench, &split);
+        const char *text = chart->has_both ? format_dims(data->bench, &split) : "";
         panel->right[i] = str_fmt("%.*s %.24s", (int)strcspn(unit, ",)"), unit, text);
     }
 }

@@ -94,7 +94,7 @@ static int add_line(const struct figure_data *data, const struct lines *lines, s
     struct dots_line *added = &dots->lines[line];
     added->absent = isnan(subject.gain.ratio);
     if (added->absent) {
-        added->text[0] = lines_format_why(data, lines);
+        added->text[0] = lines_format_why(data, lines, i, METRIC_RATE);
         return 0;
     }
     if (subject.recommendation.arm == (int)subject.arm &&

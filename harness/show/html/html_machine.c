@@ -288,9 +288,7 @@ static void print_boxes(const struct drawing *drawing, FILE *out)
 /* "worker 0: CPUs 0-15, 16 threads, GPU 0". */
 static const char *format_worker(const struct plan_worker *worker, unsigned index)
 {
-    const char *gpu = "";
-    if (worker->gpu >= 0)
-        gpu = str_fmt(", GPU %d", worker->gpu);
+    const char *gpu = worker->gpu >= 0 ? str_fmt(", GPU %d", worker->gpu) : "";
     return str_fmt("%s %u: CPUs %.300s, %u thread%s%s%s%s%s",
                    worker->background ? "background worker" : "worker", index,
                    bitset_format(&worker->cpus), worker->threads, worker->threads == 1 ? "" : "s",

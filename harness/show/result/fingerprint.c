@@ -33,9 +33,7 @@ static void add_group(struct doc_table *table, const struct fingerprint_value *v
 
 static void add_machine(const struct fingerprint *print, const char *label, struct doc *doc)
 {
-    const char *gpus = "no GPU";
-    if (print->gpus)
-        gpus = str_fmt("%ux %s", print->gpus, print->gpu_model);
+    const char *gpus = print->gpus ? str_fmt("%ux %s", print->gpus, print->gpu_model) : "no GPU";
     doc_text(doc, "%s%s: %u CPUs, %s; %s; %s", label, print->host, print->cpus, print->cpu_model,
              gpus, print->started);
 }

@@ -124,21 +124,17 @@ bool comparable_is_allowed(const char *allowed, const char *word)
     return text_has_word(allowed, ',', "all") || text_has_word(allowed, ',', word);
 }
 
-char *comparable_format_measure(const json_t *record, char *buf, size_t size)
+const char *comparable_format_measure(const json_t *record)
 {
     static const char *const names[] = {"metric", "metric-file", "less-is-better", "steps-by-lines",
                                         "line"};
     char value[VALUE_MAX];
-    const char *path;
-    size_t used = 0;
-    buf[0] = '\0';
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && used < size; i++) {
-        path = str_fmt("options.%s", names[i]);
-        if (format(record, path, value, sizeof(value)) && strcmp(value, "none") != 0 &&
-            strcmp(value, "off") != 0)
-            used += (size_t)snprintf(buf + used, size - used, ";%s=%s", names[i], value);
-    }
-    return buf;
+    const char *text = "";
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (format(record, str_fmt("options.%s", names[i]), value, sizeof(value)) &&
+            strcmp(value, "none") != 0 && strcmp(value, "off") != 0)
+            str_add(&text, "", ";%s=%s", names[i], value);
+    return text;
 }
 
 /* Finds the first side with another value than sides[0]; false = there is none. */

@@ -35,6 +35,6 @@ int comparable_check(const struct comparable *sides, size_t n, const char *allow
 
 /* The options that define the metric of a user's command, ";metric=acc=([0-9.]+)", which rows do
  * not hold; "" for other runs. Returns buf. */
-char *comparable_format_measure(const json_t *record, char *buf, size_t size);
+const char *comparable_format_measure(const json_t *record);
 
 #endif

@@ -90,9 +90,8 @@ json_t *recommended_to_json(const struct analysis *analysis, const struct findin
     if (recommendation.arm < 0)
         return json_null();
     const char *command = recommend_applies(&recommendation) ? command_of(findings) : "";
-    const char *load = "";
-    if (evidence_is_disturbed(&recommendation.gain))
-        load = advice_format_load(&recommendation.gain);
+    const char *load =
+        evidence_is_disturbed(&recommendation.gain) ? advice_format_load(&recommendation.gain) : "";
     return json_value_object("setting:t placement:t workers:i background_workers:i relative_to:t "
                              "speed_up:r low:r high:r rounds:z while:T "
                              "command:T",

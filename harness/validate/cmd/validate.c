@@ -262,11 +262,9 @@ int validate_print_doc(const struct validate_args *args, const struct doc *doc)
 static const char *format_subject(const struct validate *v)
 {
     const struct topo *topo = &v->topo;
-    const char *gpus = "no GPU";
     if (v->args->machine)
         return v->machine.name;
-    if (topo->ngpus)
-        gpus = str_fmt("%ux %s", topo->ngpus, topo->gpus[0].name);
+    const char *gpus = topo->ngpus ? str_fmt("%ux %s", topo->ngpus, topo->gpus[0].name) : "no GPU";
     return str_fmt("as found, %s, %u CPU%s", gpus, topo->ncpus, topo->ncpus == 1 ? "" : "s");
 }
 

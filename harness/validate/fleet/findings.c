@@ -61,11 +61,8 @@ static const char *put_evidence(const struct fleet *fleet, const struct bound *b
                                 const struct fleet_cell *cell)
 {
     char first[64] = "";
-    const char *high = "", *low = "";
-    if (!isnan(bound->lower))
-        low = str_fmt("%s to ", units_plain(bound->lower, 4));
-    if (!isnan(bound->upper))
-        high = units_plain(bound->upper, 4);
+    const char *low = !isnan(bound->lower) ? str_fmt("%s to ", units_plain(bound->lower, 4)) : "";
+    const char *high = !isnan(bound->upper) ? units_plain(bound->upper, 4) : "";
     if (cell->nvalues > FLEET_NEWEST)
         (void)snprintf(first, sizeof(first), "; %s in the first of %u runs",
                        units_plain((double)fleet->values[cell->first].value, 4), cell->nvalues);

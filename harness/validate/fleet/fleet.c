@@ -46,7 +46,6 @@ const char *fleet_key_column(const char *key, enum fleet_column column)
 size_t fleet_key_plain(const struct bench *const *benches, const char *key,
                        char plain[static FLEET_KEY_MAX])
 {
-    char params[FLEET_KEY_MAX];
     const char *columns[FLEET_COLUMNS];
     for (int i = 0; i < FLEET_COLUMNS; i++)
         columns[i] = fleet_key_column(key, (enum fleet_column)i);
@@ -55,8 +54,7 @@ size_t fleet_key_plain(const struct bench *const *benches, const char *key,
         (void)snprintf(plain, FLEET_KEY_MAX, "%s", key);
         return strlen(plain);
     }
-    columns[FLEET_PARAMS] =
-        params_without_defaults(bench->opts, columns[FLEET_PARAMS], params, sizeof(params));
+    columns[FLEET_PARAMS] = params_without_defaults(bench->opts, columns[FLEET_PARAMS]);
     return fleet_key_join(columns, plain);
 }
 

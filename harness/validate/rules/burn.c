@@ -37,9 +37,7 @@ static struct series series_of(const struct facts *facts, const char *metric, co
 {
     const struct facts_probe *probe = &facts->probes[PROBE_BURN];
     struct series series = {.end_s = 0};
-    const char *unit = "";
-    if (gpu >= 0)
-        unit = str_fmt("gpu=%d", gpu);
+    const char *unit = gpu >= 0 ? str_fmt("gpu=%d", gpu) : "";
     for (size_t i = 0; i < probe->n && series.n < SERIES_MAX; i++) {
         const struct facts_value *value = &probe->values[i];
         const char *time = strstr(value->key, "time=");
@@ -317,8 +315,8 @@ static void judge_events(struct checks *checks)
 }
 
 /* Appends minimum, mean and maximum over all times and GPUs. */
-static void append_range(const struct facts *facts, const char *metric, const char *in, char *buf,
-                         size_t size)
+static void append_range(const struct facts *facts, const char *metric, const char *in,
+                         const char **text)
 {
     struct series least = series_of(facts, metric, "stat=min", -1);
     struct series mean = series_of(facts, metric, "stat=mean", -1);
@@ -327,8 +325,8 @@ static void append_range(const struct facts *facts, const char *metric, const ch
         return;
     (void)stats_sort(least.value, least.n);
     (void)stats_sort(most.value, most.n);
-    text_append(buf, size, ", ", "%.0f to %.0f %s (mean %.0f)", least.value[0],
-                most.value[most.n - 1], in, mean_of(&mean, 0, mean.n));
+    str_add(text, ", ", "%.0f to %.0f %s (mean %.0f)", least.value[0], most.value[most.n - 1], in,
+            mean_of(&mean, 0, mean.n));
 }
 
 bool burn_format(const struct facts *facts, char *buf, size_t size)
@@ -342,21 +340,20 @@ bool burn_format(const struct facts *facts, char *buf, size_t size)
     const struct unit machine = {.facts = facts, .at = facts};
     struct series cpus = series_of(facts, "burn_cpu_rate", "", -1);
     struct series memory = series_of(facts, "burn_memory_rate", "", -1);
-    buf[0] = '\0';
+    const char *rest = "";
     if (facts->probes[PROBE_BURN].status != PROBE_DONE || !cpus.n)
         return false;
-    append_range(facts, "burn_clock", "MHz", buf, size);
-    append_range(facts, "burn_power", "W", buf, size);
-    append_range(facts, "burn_temperature", "C", buf, size);
+    append_range(facts, "burn_clock", "MHz", &rest);
+    append_range(facts, "burn_power", "W", &rest);
+    append_range(facts, "burn_temperature", "C", &rest);
     bool any = false;
     for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
         double share = unit_number(&held[i].share, &machine);
         if (!isnan(share))
-            text_append(buf, size, any ? ", " : "; clocks held by ", "%s %.0f%%", held[i].label,
-                        100 * share);
+            str_add(&rest, any ? ", " : "; clocks held by ", "%s %.0f%%", held[i].label,
+                    100 * share);
         any = any || !isnan(share);
     }
-    const char *rest = str_fmt("%.390s", buf);
     (void)snprintf(buf, size, "burn-in of %.0f s: %s%s; CPUs %s G/s, memory %s GB/s", cpus.end_s,
                    rest[0] ? "GPUs " : "no GPU", rest, units_plain(mean_of(&cpus, 0, cpus.n), 4),
                    units_plain(mean_of(&memory, 0, memory.n), 4));

@@ -152,10 +152,8 @@ static bool judge_one(struct checks *checks, const struct expectable *of, double
     const struct facts *facts = checks->facts;
     const struct unit machine = {.facts = facts, .at = facts};
     double here = unit_number(&of->count, &machine), in = of->is_size ? 0x1p30 : 1;
-    const char *evidence = "";
     bool is_gpu = of == expectable; /* the first entry */
-    if (is_gpu)
-        evidence = format_bus(facts);
+    const char *evidence = is_gpu ? format_bus(facts) : "";
     const struct check check = {.unit = of->shown,
                                 .cause = is_gpu && facts->container ? "container" : NULL,
                                 .evidence = evidence,

@@ -133,10 +133,8 @@ static void judge_read(struct checks *checks, const struct machine_fact *fact, u
     const struct topo *topo = checks->facts->topo;
     for (unsigned i = 0; i < (known->of == OF_GPU ? ngpus : 1); i++) {
         struct unit unit = {.facts = checks->facts, .of = known->of, .i = i};
-        const char *name = "";
         unit.at = known->of == OF_GPU ? (const void *)topo->gpus[i].health : checks->facts;
-        if (known->of == OF_GPU)
-            name = topo_gpu_name(&topo->gpus[i]);
+        const char *name = known->of == OF_GPU ? topo_gpu_name(&topo->gpus[i]) : "";
         const char *text = known->text ? known->text(&unit) : "";
         double value = known->text || !unit.at ? (double)NAN : unit_number(&known->number, &unit);
         if (text[0])
@@ -169,10 +167,8 @@ static void judge_measured(struct checks *checks, const struct machine_fact *fac
     const char *shown = str_fmt("%s%s%s", fact->metric, fact->key[0] ? " " : "", fact->key);
     for (unsigned i = 0; i < (by_gpu ? ngpus : 1); i++) {
         char gpu[32];
-        const char *name = "";
         const struct topo_gpu *of = by_gpu ? &checks->facts->topo->gpus[i] : NULL;
-        if (of)
-            name = topo_gpu_name(of);
+        const char *name = of ? topo_gpu_name(of) : "";
         (void)snprintf(gpu, sizeof(gpu), "gpu=%d", of ? of->cuda_ordinal : 0);
         double value = best(probe, fact, of ? gpu : NULL);
         if (isnan(value))

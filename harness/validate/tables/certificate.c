@@ -41,9 +41,7 @@ void certificate_add_machine(const struct validation *validation, struct doc *do
     const struct environment *env = &facts->env;
     const struct topo *topo = facts->topo;
     struct doc_table *table;
-    const char *memory = "";
-    if (env->memory_bytes > 0)
-        memory = units_bytes((uint64_t)env->memory_bytes);
+    const char *memory = env->memory_bytes > 0 ? units_bytes((uint64_t)env->memory_bytes) : "";
     doc_open(doc, "The machine");
     table = doc_table(doc);
     doc_column(table, DOC_LABEL, "%s", "");

@@ -47,9 +47,8 @@ static void add_verdict(const struct fleet_judgement *judgement, struct doc *doc
     const size_t *count = judgement->count;
     bool fails = count[OUTCOME_FAIL], skips = count[OUTCOME_SKIP];
     char name[256];
-    const char *command = "", *skipped = "";
-    if (skips)
-        skipped = str_fmt(", %zu not judged", count[OUTCOME_SKIP]);
+    const char *command = "";
+    const char *skipped = skips ? str_fmt(", %zu not judged", count[OUTCOME_SKIP]) : "";
     if (fails) { /* the rules on the worst machine name the fault */
         (void)text_shell_word(intern_text(&judgement->fleet->names, judgement->machines[0].machine),
                               name, sizeof(name));

@@ -80,16 +80,13 @@ const char *advice_format_load(const struct evidence *ratio)
 const char *advice_format_gain(const struct analysis *analysis,
                                const struct recommendation *recommendation)
 {
-    const char *text = "";
     const struct evidence *gain = &recommendation->gain;
     const char *reference = advice_reference(analysis, recommendation);
     if (recommend_applies(recommendation) && evidence_is_disturbed(gain))
-        text =
-            str_fmt("at least %s %s in %zu of %zu rounds, while %s", advice_format_ratio(gain->low),
-                    reference, gain->at_least, gain->rounds, advice_format_load(gain));
-    else
-        text = format_ratio_to(gain, more_than(analysis, recommendation), reference);
-    return text;
+        return str_fmt("at least %s %s in %zu of %zu rounds, while %s",
+                       advice_format_ratio(gain->low), reference, gain->at_least, gain->rounds,
+                       advice_format_load(gain));
+    return format_ratio_to(gain, more_than(analysis, recommendation), reference);
 }
 
 void advice_note_gain(const struct evidence *gain, struct finding *finding)
@@ -287,7 +284,6 @@ static void add_fixes(const struct basis *basis, struct finding *advice)
     const struct recommendation *recommendation = &basis->recommendation;
     const char *between = "; ";
     for (size_t f = 0; f < sizeof(fixes) / sizeof(fixes[0]); f++) {
-        const char *gain = "no measurable gain";
         int fix = find_fix(basis, fixes[f]);
         if (fix < 0 || fix == recommendation->arm || fix == recommendation->best ||
             !recommendation->is_default)
@@ -299,8 +295,7 @@ static void add_fixes(const struct basis *basis, struct finding *advice)
             evidence_is_disturbed(&ratio) || ratio.low > 1 + result_within(basis->result);
         if (!ratio.rounds || (!is_ahead && may_be)) /* too few rounds to tell */
             continue;
-        if (is_ahead)
-            gain = advice_format_ratio(ratio.ratio);
+        const char *gain = is_ahead ? advice_format_ratio(ratio.ratio) : "no measurable gain";
         text_add(advice->sentence, "%s%s alone: %s", between, format_setting(basis, fix), gain);
         between = ", ";
     }

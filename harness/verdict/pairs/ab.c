@@ -80,16 +80,15 @@ static void describe(const struct arm_pair *arm_pair, const struct round_value *
 {
     const struct arm *base = arm_at(arm_pair, arm_pair->base),
                      *other = arm_at(arm_pair, arm_pair->other);
-    const char *placement;
     const char *name = placement_infos[base->placement].name;
     *one = comparison_of(base->variant->name, other->variant->name, value->metric, value->unit,
                          value->better);
     one->evidence.level = 1 - EVIDENCE_ALPHA;
     one->gating = metric_is_gating(base->bench, value->metric, at);
-    if (base->placement == other->placement)
-        placement = str_fmt("%s", name);
-    else
-        placement = str_fmt("%s against %s", name, placement_infos[other->placement].name);
+    const char *placement =
+        base->placement == other->placement
+            ? str_fmt("%s", name)
+            : str_fmt("%s against %s", name, placement_infos[other->placement].name);
     unsigned threads = threads_of(base), others = threads_of(other);
     if (threads != others && threads && others)
         str_add(&placement, "", ", %u thread%s against %u", threads, threads == 1 ? "" : "s",

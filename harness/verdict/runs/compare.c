@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/rows/format.h"
 #include "harness/verdict/evidence.h"
@@ -208,16 +209,14 @@ static double threshold_of(const struct judge *judge, const struct row *row, dou
     return fmax(judge->options->threshold, base > 0 ? least / base : 0);
 }
 
-static const char *format_runs(const struct measured *measured, char *buf, size_t size)
+static const char *format_runs(const struct measured *measured)
 {
     const struct moments *sides = measured->runs.sides;
     size_t base = sides[PAIRING_BASE].n, other = sides[PAIRING_OTHER].n,
            history = sides[PAIRING_HISTORY].n;
-    bool single = base == 1 && other == 1;
-    (void)snprintf(buf, size, single ? "a run a side" : "%zu and %zu runs", base, other);
-    if (history)
-        (void)snprintf(buf + strlen(buf), size - strlen(buf), ", %zu of the history", history);
-    return buf;
+    const char *text =
+        base == 1 && other == 1 ? "a run a side" : str_fmt("%zu and %zu runs", base, other);
+    return history ? str_fmt("%s, %zu of the history", text, history) : text;
 }
 
 /* The range of equal runs, in the direction of the change. */
@@ -232,7 +231,6 @@ static const char *format_equal(const struct comparison *comparison,
 static void explain_unclear(const struct pair *pair, const struct measured *measured,
                             struct comparison *comparison)
 {
-    char runs[64];
     const struct evidence *evidence = &measured->evidence;
     const double gain = fabs(log(evidence->ratio)), drift = measured->runs.drift;
     double needed = evidence->more;
@@ -241,7 +239,7 @@ static void explain_unclear(const struct pair *pair, const struct measured *meas
              "%s%s is %s the range of equal runs (%s; %s, spread between runs %s)",
              evidence->reach > TOO_NOISY ? "too noisy: " : "", change,
              gain > evidence->reach ? "beyond" : "within", format_equal(comparison, measured),
-             format_runs(measured, runs, sizeof(runs)), comparison_format_spread(evidence->spread));
+             format_runs(measured), comparison_format_spread(evidence->spread));
     if (gain > evidence->reach + drift) {
         text_add(comparison->reason, ", but not together with %s of the same steps.",
                  pair_first(pair->other_metric)->row->metric);
@@ -287,11 +285,10 @@ static void explain_clock(const struct judge *judge, const struct pair *pair,
 static void explain_changed(const struct judge *judge, const struct measured *measured,
                             struct comparison *comparison)
 {
-    char runs[64];
     text_add(
         comparison->reason, "%s is more than equal runs differ by (%s at a level of %.4g%%; %s).",
         comparison_format_ratio(comparison->evidence.ratio), format_equal(comparison, measured),
-        100 * (1 - 2 * judge->tail), format_runs(measured, runs, sizeof(runs)));
+        100 * (1 - 2 * judge->tail), format_runs(measured));
 }
 
 /* True if a bound only understates the change: the bounded side is the worse one. */

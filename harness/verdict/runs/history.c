@@ -85,14 +85,13 @@ bool history_takes(const struct row *row)
 
 void history_name(const struct row *row, struct history_figure *figure)
 {
-    char own[ROW_PARAMS_MAX];
     *figure = (struct history_figure){.is_control = row->arm->is_control};
     const char *said = format_dims(row->arm->bench, &row->dims);
     text_set(figure->arm, "%s, %s, %u worker%s%s%s%s", row->bench, row->placement, row->workers,
              row->workers == 1 ? "" : "s", device_mark(device_find(row->device)),
              said[0] ? ", " : "", said);
     text_set(figure->params, "%s;%s;%s", row->scenario, row->device,
-             params_without_defaults(row->arm->bench->opts, row->params, own, sizeof(own)));
+             params_without_defaults(row->arm->bench->opts, row->params));
     text_set(figure->metric, "%s", row->metric);
     text_set(figure->unit, "%s", row->unit);
     text_set(figure->better, "%s", row->better);

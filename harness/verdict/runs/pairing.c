@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 
 /* <0, 0, >0: by all that identifies a row, without the metric. */
@@ -79,35 +80,31 @@ static bool is_default(const struct opt *opt, const char *value)
            !strcmp(opt_format_value(&alone, field), value);
 }
 
-char *params_without_defaults(const struct opt *opts, const char *params, char *buf, size_t size)
+const char *params_without_defaults(const struct opt *opts, const char *params)
 {
     char name[VALUE_MAX], value[VALUE_MAX];
-    const char *at = params, *from = at;
-    size_t used = 0;
-    buf[0] = '\0';
-    for (; next_part(&at, name, value) && !ends_params(name) && used < size; from = at) {
+    const char *at = params, *from = at, *text = "";
+    for (; next_part(&at, name, value) && !ends_params(name); from = at) {
         const struct opt *opt = opts_find(opts, name);
         if (!opt || !is_default(opt, value))
-            used += (size_t)snprintf(buf + used, size - used, "%.*s", (int)(at - from), from);
+            str_add(&text, "", "%.*s", (int)(at - from), from);
     }
-    if (used < size)
-        (void)snprintf(buf + used, size - used, "%s", from);
-    return buf;
+    str_add(&text, "", "%s", from);
+    return text;
 }
 
 static int add_row(const struct pairing_runs *side, const struct paired_row *from,
                    struct pairing *pairing, struct err *err)
 {
     const struct row *row = from->row;
-    char params[ROW_PARAMS_MAX];
     bool across = side->placement && !row->arm->is_control;
     if (across && strcmp(row->placement, side->placement) != 0)
         return 0;
     struct paired_row *added = &pairing->rows[pairing->nrows];
     *added = *from;
     added->placement = across ? "" : row->placement;
-    added->params = strdup(params_without_defaults(row->arm ? row->arm->bench->opts : NULL,
-                                                   row->params, params, sizeof(params)));
+    added->params =
+        strdup(params_without_defaults(row->arm ? row->arm->bench->opts : NULL, row->params));
     added->order = pairing->nrows++;
     return added->params ? 0 : err_set(err, -ENOMEM, "out of memory for parameters");
 }

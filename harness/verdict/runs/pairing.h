@@ -78,6 +78,6 @@ size_t pairing_count_ended(const struct pairing *pairing, const struct pair *pai
  * The params column without this version's defaults: a run without a parameter equals a run with
  * its default. `opts`: of the benchmark, NULL = unknown. Returns buf.
  */
-char *params_without_defaults(const struct opt *opts, const char *params, char *buf, size_t size);
+const char *params_without_defaults(const struct opt *opts, const char *params);
 
 #endif

@@ -224,8 +224,7 @@ TEST(without_a_look_the_kind_decides)
                 set(w, passive, sizeof(passive));
         }
         view_judge();
-        const struct found *found = view_look_for("more_threads_than_cpus");
-        assert_non_null(found);
+        const struct found *found = view_found("more_threads_than_cpus");
         assert_int_equal(found->finding.severity, cases[i].severity);
         assert_true(isnan(found->gain.times));
     }
@@ -268,7 +267,6 @@ TEST(each_runtime_has_its_setting)
         {"", LIBRARY_OPENBLAS | LIBRARY_GOMP, false, "", "not known"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const char *buf;
         struct env_changes env_changes;
         plant_teams(cases[i].from, 0);
         machine.about[0].libraries = cases[i].libraries;
@@ -277,8 +275,8 @@ TEST(each_runtime_has_its_setting)
         assert_int_equal(team.threads, 4);
         check_team_set(&machine.processes[0], &team, 2, &env_changes);
         assert_string_equal(env_changes_format(&env_changes), cases[i].words);
-        buf = check_team_format(&team);
-        assert_has(buf, cases[i].runtime);
+        const char *text = check_team_format(&team);
+        assert_has(text, cases[i].runtime);
     }
 }
 
@@ -504,8 +502,7 @@ TEST(an_idle_cpu_is_given_before_fewer_are_run)
     /* If the second CPU is busy, there is none to give, and the total cannot rise. */
     view_occupy(1, 10);
     view_judge();
-    found = view_look_for("masks_overlap");
-    assert_non_null(found);
+    found = view_found("masks_overlap");
     assert_int_equal(found->finding.severity, FINDING_NOTE);
 }
 

@@ -182,11 +182,10 @@ TEST_WITHIN(recommend_takes_the_bound_of_disturbed_rounds, set_up, tear_down)
 {
     static const double agree[ROUNDS] = {2.6, 2.9, 3.8, 2.7, 3.1, 4.0, 2.8, 3.3, 3.0};
     static const double differ[ROUNDS] = {2.6, 2.9, 0.8, 2.7, 3.1, 0.9, 2.8, 3.3, 3.0};
-    const char *gain;
     assert_int_equal(recommended_disturbed(agree, ROUNDS), PLACE_PARTITION);
     assert_true(fixture_near(f.recommendation.gain.low, 2.6, 1e-6));
     assert_int_equal(f.recommendation.gain.at_least, ROUNDS);
-    gain = advice_format_gain(&f.analysis, &f.recommendation);
+    const char *gain = advice_format_gain(&f.analysis, &f.recommendation);
     assert_string_equal(
         gain, "at least 2.6x the default in 9 of 9 rounds, while others used 44% of the CPUs");
     assert_int_equal(recommended_disturbed(differ, ROUNDS), PLACEMENTS);
