@@ -14,6 +14,11 @@ static bool has_other_placement(const struct result *result, const struct arm *a
     return false;
 }
 
+bool format_has_placement(const struct result *result, const struct arm *arm)
+{
+    return !arm->is_baseline && (has_other_placement(result, arm) || arm_background(arm));
+}
+
 static bool has_other_planned_workers(const struct result *result, const struct arm *arm)
 {
     for (size_t i = 0; i < result->narms; i++)
@@ -36,7 +41,7 @@ static void append_placement(const struct result *result, const struct arm *arm,
 {
     if (arm->is_baseline)
         str_add(text, ", ", "%s", bench_is_team(arm->bench) ? "without load" : "alone");
-    else if (has_other_placement(result, arm) || arm_background(arm))
+    else if (format_has_placement(result, arm))
         str_add(text, ", ", "%s", placement_infos[arm->placement].name);
     if (arm->variant)
         str_add(text, ", ", "variant %s", arm->variant->name);

@@ -10,6 +10,9 @@ const char *format_dims(const struct bench *bench, const struct dims *at);
 /* format_dims, then the parameters and the placement that distinguish the arm from others. */
 const char *format_arm(const struct result *result, const struct arm *arm, const struct dims *at);
 
+/* True if format_arm names the placement. */
+bool format_has_placement(const struct result *result, const struct arm *arm);
+
 /* ", dose cpu=20%"; "" for none. */
 const char *format_dose(const struct arm *arm);
 

@@ -56,15 +56,21 @@ static const struct arm_rounds *rounds_of(const struct maker *maker)
     return &maker->rounds->arms[maker->arm];
 }
 
+static bool is_shared(const struct opt *opt, const void *one, const void *other)
+{
+    return !strcmp(opt_format_value(opt, one), opt_format_value(opt, other));
+}
+
 #define put(params, ...) text_append((params), ROW_PARAMS_MAX, ";", __VA_ARGS__)
 
-void row_put_params(const struct result *result, const struct arm *arm, const struct dims *at,
-                    char params[static ROW_PARAMS_MAX])
+void row_put_params(const struct result *result, const struct arm *arm, const struct arm *other,
+                    const struct dims *at, char params[static ROW_PARAMS_MAX])
 {
     unsigned behind = arm_background(arm);
     params[0] = '\0';
     for (const struct opt *opt = arm->bench->opts; opt && opt->name; opt++)
-        if (!dims_has_name(arm->bench, at, opt->name))
+        if (!dims_has_name(arm->bench, at, opt->name) &&
+            (!other || is_shared(opt, arm->params, other->params)))
             put(params, "%s=%s", opt->name, opt_format_value(opt, arm->params));
     put(params, "slots=%u", arm->planned_workers);
     if (result_has_doses(result) && dose_is_idle(&arm->dose))
@@ -130,7 +136,7 @@ static void describe(const struct maker *maker, const struct round_value *value,
     };
     (void)snprintf(row->unit, sizeof(row->unit), "%s", value->unit);
     (void)snprintf(row->run_id, sizeof(row->run_id), "%s", result->run_id);
-    row_put_params(result, arm, &value->dims, row->params);
+    row_put_params(result, arm, NULL, &value->dims, row->params);
     (void)snprintf(row->reason, sizeof(row->reason), "%s", rounds_of(maker)->reason);
 }
 
@@ -426,10 +432,9 @@ double rows_largest_share(const struct result *result, const struct rows *rows, 
 
 bool arm_option_differs(const struct result *result, const struct arm *arm, const struct opt *opt)
 {
-    const char *own = opt_format_value(opt, arm->params);
     for (size_t i = 0; i < result->narms; i++)
         if (result->arms[i].bench == arm->bench &&
-            strcmp(own, opt_format_value(opt, result->arms[i].params)) != 0)
+            !is_shared(opt, arm->params, result->arms[i].params))
             return true;
     return false;
 }

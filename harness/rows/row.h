@@ -114,10 +114,10 @@ bool metric_is_gating(const struct bench *bench, const char *metric, const struc
  * The params column: the benchmark's parameters, then slots=N, then the load beside the arm:
  * background=NAME:WORKERS or dose=KIND:LEVEL, or none in the baselines of such a run. Then come
  * variant=NAME in an ab, and the key. A name appears once: a parameter that the key names is left
- * out.
+ * out, and, unless `other` is NULL, one whose value differs from that of this arm.
  */
-void row_put_params(const struct result *result, const struct arm *arm, const struct dims *at,
-                    char params[static ROW_PARAMS_MAX]);
+void row_put_params(const struct result *result, const struct arm *arm, const struct arm *other,
+                    const struct dims *at, char params[static ROW_PARAMS_MAX]);
 
 /* The start of the key in a params column: the end of the text if it has no key. */
 const char *row_key(const char *params);

@@ -44,7 +44,6 @@ TEST(all_operations_of_any_number_of_ranks_are_right)
         assert_int_equal(world.outcome[ranks[i] - 1].nchecks, points);
         assert_int_equal(fake_value(&world, "collective_ranks", ""), ranks[i]);
         assert_int_equal(fake_value(&world, "skipped_size", "op=allreduce;why=small") > 0, 0);
-        fake_world_free(&world);
     }
 }
 
@@ -56,9 +55,7 @@ TEST(all_reductions_are_right)
         for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++) {
             const char *pairs[] = {"op=all", redops[i], types[t], "begin=1K", "end=1K", NULL};
             run_good(3, pairs);
-            fake_world_free(&world);
             run_good(4, pairs);
-            fake_world_free(&world);
         }
 }
 
@@ -72,7 +69,6 @@ TEST(one_process_can_hold_all_ranks)
     assert_int_equal(world.outcome[0].check, 0);
     assert_int_equal(fake_value(&world, "collective_ranks", ""), 3);
     assert_close(fake_value(&world, "rank_last_share", "op=allreduce;rank=1;size=65536"), 1);
-    fake_world_free(&world);
 }
 
 TEST(bandwidth_follows_from_the_slowest_rank)
@@ -87,7 +83,6 @@ TEST(bandwidth_follows_from_the_slowest_rank)
                  1048576 / 50e3);
     assert_close(fake_value(&world, "collective_busbw", "op=allreduce;size=1048576"),
                  1.5 * 1048576 / 50e3);
-    fake_world_free(&world);
 }
 
 TEST(ranks_agree_on_iterations)
@@ -110,7 +105,6 @@ TEST(ranks_agree_on_iterations)
         assert_memory_equal(world.outcome[p].timed, first->timed,
                             first->ntimed * sizeof(first->timed[0]));
     }
-    fake_world_free(&world);
 }
 
 /* One size has the whole budget: half for the batch, a fifth for the events. */
@@ -123,7 +117,6 @@ TEST(points_keep_to_their_share)
     const struct fake_outcome *first = &world.outcome[0];
     assert_int_equal(first->iters[first->nruns - 1], 500);
     assert_int_equal(first->timed[0], 200);
-    fake_world_free(&world);
 
     fake_world_init(&world, 2, pairs);
     world.each_us[1] = 4e6; /* a single operation exceeds the budget */
@@ -132,7 +125,6 @@ TEST(points_keep_to_their_share)
     assert_int_equal(first->iters[1], 1);
     assert_int_equal(first->timed[0], 1);
     assert_close(fake_value(&world, "collective_latency", "op=allreduce;size=8"), 4e6);
-    fake_world_free(&world);
 }
 
 TEST(batches_of_a_graph_stay_whole)
@@ -145,7 +137,6 @@ TEST(batches_of_a_graph_stay_whole)
     assert_int_equal(world.outcome[0].check, 0);
     for (unsigned i = 0; i < world.outcome[0].nruns; i++)
         assert_int_equal(world.outcome[0].iters[i] % 16, 0);
-    fake_world_free(&world);
 }
 
 TEST(slow_rank_is_named)
@@ -160,7 +151,6 @@ TEST(slow_rank_is_named)
     assert_true(fabs(fake_value(&world, "rank_waited", "op=allreduce;rank=3;size=1024") - 40) <
                 1e-3);
     assert_int_equal(fake_count(&world, "rank_on_host"), 0); /* all ranks are on one host */
-    fake_world_free(&world);
 }
 
 TEST(even_ranks_are_not_blamed)
@@ -174,7 +164,6 @@ TEST(even_ranks_are_not_blamed)
         put_text(key, "op=allreduce;rank=%u;size=1048576", rank);
         assert_close(fake_value(&world, "rank_last_share", key), 0);
     }
-    fake_world_free(&world);
 }
 
 TEST(blame_needs_a_margin)
@@ -222,7 +211,6 @@ TEST(wrong_data_fails_the_arm)
             assert_has(world.outcome[p].err.msg, at_root ? "rank 0" : "rank 2");
             assert_has(world.outcome[p].err.msg, "out of place): 1 wrong elements");
         }
-        fake_world_free(&world);
     }
 }
 
@@ -234,7 +222,6 @@ TEST(a_check_that_is_off_finds_nothing)
     fake_world_run(&world);
     assert_int_equal(world.outcome[0].check, 0);
     assert_int_equal(world.outcome[0].nchecks, 0);
-    fake_world_free(&world);
 }
 
 TEST(one_failure_is_everyones)
@@ -247,7 +234,6 @@ TEST(one_failure_is_everyones)
         assert_int_equal(world.outcome[p].probe, -ENOTSUP);
         assert_string_equal(world.outcome[p].err.msg, "rank 1: no library here");
     }
-    fake_world_free(&world);
     fake_world_init(&world, 3, pairs);
     world.open_fails = 2;
     fake_world_run(&world);
@@ -255,7 +241,6 @@ TEST(one_failure_is_everyones)
         assert_int_equal(world.outcome[p].setup, -EIO);
         assert_string_equal(world.outcome[p].err.msg, "rank 2: the link is down");
     }
-    fake_world_free(&world);
 }
 
 TEST(one_rank_is_skipped)
@@ -266,7 +251,6 @@ TEST(one_rank_is_skipped)
     assert_int_equal(world.outcome[0].probe, -ENOTSUP);
     assert_has(world.outcome[0].err.msg, "no bus bandwidth");
     assert_int_equal(world.outcome[0].values->n, 0);
-    fake_world_free(&world);
 }
 
 TEST(root_has_to_be_a_rank)
@@ -276,7 +260,6 @@ TEST(root_has_to_be_a_rank)
     fake_world_run(&world);
     assert_int_equal(world.outcome[0].probe, -EINVAL);
     assert_string_equal(world.outcome[2].err.msg, "root=3: there are 3 ranks, from 0 on");
-    fake_world_free(&world);
 }
 
 TEST(what_does_not_fit_is_said)
@@ -289,13 +272,11 @@ TEST(what_does_not_fit_is_said)
     assert_close(fake_value(&world, "skipped_size", "op=allgather;why=small"), 16);
     assert_close(fake_value(&world, "skipped_size", "op=allgather;why=memory"), 4 << 20);
     assert_int_equal(fake_count(&world, "collective_latency"), 8); /* 64 to 1 MiB */
-    fake_world_free(&world);
 
     static const char *const tiny[] = {"op=alltoall", "begin=8", "end=8", NULL};
     fake_world_init(&world, 4, tiny);
     fake_world_run(&world);
     assert_int_equal(world.outcome[0].setup, -ENOTSUP);
-    fake_world_free(&world);
 }
 
 /* More ranks than are listed by name, and the longest keys. */
@@ -312,7 +293,6 @@ TEST(many_ranks_and_long_keys)
     assert_int_equal(fake_count(&world, "rank_waited"), 64);
     assert_close(fake_value(&world, "rank_last_share", "op=reducescatter;rank=99;size=8589934400"),
                  1);
-    fake_world_free(&world);
 }
 
 static int set(const char *pair)

@@ -26,6 +26,11 @@ static void set_params(struct job *job, const char *const *pairs)
             fail_msg("%s", job->err.msg);
 }
 
+static void job_close(struct job *job)
+{
+    bench_close(&bench_pipeline, &job->ctx);
+}
+
 static void job_open(struct job *job, const char *const *pairs)
 {
     assert_true(bench_pipeline.params_size <= sizeof(job->params));
@@ -103,7 +108,7 @@ TEST(pipeline_right_with_other_parameters)
  * time for both parts. */
 TEST(pipeline_prepared_on_the_device)
 {
-    struct job job;
+    ENDED_BY(job_close) struct job job;
     struct sample sample = {0};
     struct stage_clock stages = {.on = true};
     job_open(&job, (const char *const[]){SMALL, "prep=gpu", "sim_prep_us=500", NULL});
@@ -125,20 +130,18 @@ TEST(pipeline_prepared_on_the_device)
         data[i] += 0.001f;
     assert_int_equal(bench_pipeline.check(&job.ctx), -EBADMSG);
     assert_has(job.err.msg, "raw batch[");
-    bench_close(&bench_pipeline, &job.ctx);
 }
 
 /* The first samples retire fewer batches than they submit; after draining, none. */
 TEST(pipeline_device_time_belongs_to_retired_batches)
 {
-    struct job job;
+    ENDED_BY(job_close) struct job job;
     struct sample sample = {0};
     job_open(&job, (const char *const[]){SMALL, "prefetch=3", NULL});
     job_run(&job, 3, &sample);
     assert_int_equal(sample.device_ns, 0);
     job_run(&job, 1, &sample);
     assert_int_equal(sample.device_ns, 200000);
-    bench_close(&bench_pipeline, &job.ctx);
 }
 
 /*
@@ -191,19 +194,18 @@ static void run_staged(struct job *job, struct stage_clock *stages)
 /* Three steps wait for their batches, 80 ms each; the fourth batch is still in flight. */
 TEST(pipeline_copies_in_order_overlap_nothing)
 {
-    struct job job;
+    ENDED_BY(job_close) struct job job;
     struct sample sample = {0};
     job_open(&job, (const char *const[]){SLOW, "prefetch=1", "overlap=0", NULL});
     uint64_t start_ns = clock_now_ns();
     job_run(&job, 4, &sample);
     assert_true(clock_now_ns() - start_ns >= UINT64_C(240000000));
-    bench_close(&bench_pipeline, &job.ctx);
 }
 
 /* Stages follow each other, so they make up the whole step except for the calls themselves. */
 TEST(pipeline_stages_are_the_step)
 {
-    struct job job;
+    ENDED_BY(job_close) struct job job;
     double best = 0;
     job_open(&job, (const char *const[]){"rows=64", "cols=250", "sim_work_us=5000", NULL});
     struct stage_clock stages = {.on = true};
@@ -226,14 +228,13 @@ TEST(pipeline_stages_are_the_step)
     }
     assert_true(best >= 0.99);
     job_assert_right(&job); /* and the results stay the same */
-    bench_close(&bench_pipeline, &job.ctx);
 }
 
 /* The wait is the model's time minus what the CPU spent elsewhere in the step. */
 static void assert_waits(const char *const *pairs, uint64_t copy_ns, uint64_t seen_copy_ns,
                          uint64_t work_ns)
 {
-    struct job job;
+    ENDED_BY(job_close) struct job job;
     struct stage_clock stages;
     bool seen = false;
     job_open(&job, pairs);
@@ -244,7 +245,6 @@ static void assert_waits(const char *const *pairs, uint64_t copy_ns, uint64_t se
         seen = stages.ns[FEED_KERNEL] > work_ns * 9 / 10 && stages.ns[FEED_COPY] >= seen_copy_ns;
     }
     assert_true(seen);
-    bench_close(&bench_pipeline, &job.ctx);
 }
 
 TEST(pipeline_waits_are_told_apart)
@@ -274,7 +274,7 @@ TEST(pipeline_tells_its_regions)
     } cases[] = {{{"rows=130", "cols=64", NULL}, 5},
                  {{"rows=130", "cols=64", "block=64", NULL}, 15}};
     for (size_t i = 0; i < 2; i++) {
-        struct job job;
+        ENDED_BY(job_close) struct job job;
         struct sample sample;
         job_open(&job, cases[i].pairs);
         job_run(&job, 1, &sample);
@@ -282,14 +282,13 @@ TEST(pipeline_tells_its_regions)
         assert_true(value_of(&job, "regions_per_step") == cases[i].regions);
         double work_s = value_of(&job, "region_work");
         assert_true(work_s > 0 && work_s < 1);
-        bench_close(&bench_pipeline, &job.ctx);
     }
 }
 
 /* Only measured steps count, not late steps of the warm-up or of the check. */
 TEST(pipeline_tells_how_late_the_model_is)
 {
-    struct job job;
+    ENDED_BY(job_close) struct job job;
     struct sample sample = {0};
     job_open(&job, (const char *const[]){SMALL, "sim_work_us=5000", NULL});
     job_run(&job, 1, &sample);
@@ -307,13 +306,12 @@ TEST(pipeline_tells_how_late_the_model_is)
     job_run(&job, 2, &sample);
     job_assert_right(&job);
     assert_true(value_of(&job, "sim_overshoot") < 0);
-    bench_close(&bench_pipeline, &job.ctx);
 }
 
 /* If all CPUs of the worker belong to one node, the device's buffers are on it. */
 TEST(pipeline_tells_where_its_buffers_are)
 {
-    struct job job;
+    ENDED_BY(job_close) struct job job;
     struct sample sample = {0};
     job_open(&job, (const char *const[]){SMALL, "prefetch=2", NULL});
     job_run(&job, 1, &sample);
@@ -329,12 +327,11 @@ TEST(pipeline_tells_where_its_buffers_are)
     assert_int_equal(bench_open(&bench_pipeline, &job.ctx), 0);
     job_assert_right(&job);
     assert_true(value_of(&job, "buffer_on_node") < 0);
-    bench_close(&bench_pipeline, &job.ctx);
 }
 
 TEST(pipeline_corrupted_data_fails_the_check)
 {
-    struct job job;
+    ENDED_BY(job_close) struct job job;
     struct sample sample = {0};
     job_open(&job, (const char *const[]){SMALL, NULL});
     job_run(&job, 2, &sample);
@@ -344,7 +341,6 @@ TEST(pipeline_corrupted_data_fails_the_check)
         data[i] += 0.001f;
     assert_int_equal(bench_pipeline.check(&job.ctx), -EBADMSG);
     assert_has(job.err.msg, "raw batch[");
-    bench_close(&bench_pipeline, &job.ctx);
 }
 
 TEST(pipeline_data_differ_by_seed_and_not_by_team)
@@ -407,7 +403,7 @@ TEST(pipeline_refuses_sizes_that_make_no_sense)
 /* The modelled GPU alone takes 40 ms a step; half as much again is 60 ms. */
 TEST(pipeline_busy_makes_a_step_longer)
 {
-    struct job job;
+    ENDED_BY(job_close) struct job job;
     struct sample sample = {0};
     job_open(&job,
              (const char *const[]){"rows=200", "cols=70", "sim_work_us=20000", "busy=50", NULL});
@@ -416,12 +412,11 @@ TEST(pipeline_busy_makes_a_step_longer)
     assert_true(clock_now_ns() - since_ns >= UINT64_C(120000000));
     assert_int_equal(sample.device_ns, UINT64_C(80000000));
     job_assert_right(&job);
-    bench_close(&bench_pipeline, &job.ctx);
 }
 
 TEST(pipeline_teardown_after_failed_setup)
 {
-    struct job job;
+    ENDED_BY(job_close) struct job job;
     job_open(&job, (const char *const[]){SMALL, NULL});
     bench_close(&bench_pipeline, &job.ctx);
     bench_close(&bench_pipeline, &job.ctx);
@@ -429,5 +424,4 @@ TEST(pipeline_teardown_after_failed_setup)
     job.ctx.device = DEVICE_NONE;
     assert_int_equal(bench_pipeline.probe(&job.ctx), -ENOTSUP);
     assert_int_equal(bench_open(&bench_pipeline, &job.ctx), -ENOTSUP);
-    bench_close(&bench_pipeline, &job.ctx);
 }

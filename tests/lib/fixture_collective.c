@@ -219,6 +219,8 @@ static const struct collective_ops fake_ops = {
 
 void fake_world_init(struct fake_world *made, unsigned processes, const char *const *pairs)
 {
+    for (unsigned p = 0; p < made->processes; p++)
+        free(made->outcome[p].values);
     memset(made, 0, sizeof(*made));
     made->processes = processes;
     made->budget_s = 1;
@@ -283,12 +285,6 @@ void fake_world_run(struct fake_world *to_run)
     }
     for (unsigned p = 0; p < world->processes; p++)
         (void)pthread_join(thread[p], NULL);
-}
-
-void fake_world_free(struct fake_world *to_free)
-{
-    for (unsigned p = 0; p < to_free->processes; p++)
-        free(to_free->outcome[p].values);
 }
 
 double fake_value(const struct fake_world *of, const char *metric, const char *key)

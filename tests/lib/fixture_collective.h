@@ -33,11 +33,11 @@ struct fake_world {
     } outcome[FAKE_RANKS];
 };
 
+/* Ends the world that it was before; zeroed = none. */
 void fake_world_init(struct fake_world *world, unsigned processes, const char *const *pairs);
 
 /* Probe, setup, run, check and teardown in all processes at once. */
 void fake_world_run(struct fake_world *world);
-void fake_world_free(struct fake_world *world);
 
 /* A value that process 0 emitted; NaN if there is none. */
 double fake_value(const struct fake_world *world, const char *metric, const char *key);

@@ -37,9 +37,7 @@ char *fixture_printed(void (*print)(const struct findings *findings, FILE *out),
                       const struct findings *findings)
 {
     char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
+    FILE *out = unit_print_into(&text);
     print(findings, out);
     assert_int_equal(fclose(out), 0);
     return text;

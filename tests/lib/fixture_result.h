@@ -70,4 +70,18 @@ char *fixture_print(const struct result *result, bool color);
  */
 void fixture_demo(struct result *result);
 
+/* Local variables that end with their block: such a result, and what is made of one. */
+#define EMPTY_RESULT(name)                                                                         \
+    ENDED_BY(fixture_result_free) struct result name;                                              \
+    fixture_result_init(&name)
+#define DEMO_RESULT(name)                                                                          \
+    ENDED_BY(fixture_result_free) struct result name;                                              \
+    fixture_demo(&name)
+#define ANALYSED(name, result)                                                                     \
+    AUTO(analysis) name;                                                                           \
+    assert_int_equal(analysis_make(result, &(name), NULL), 0)
+#define JUDGED(name, result)                                                                       \
+    AUTO(verdict) name;                                                                            \
+    assert_int_equal(verdict_make(result, NULL, &(name), NULL), 0)
+
 #endif

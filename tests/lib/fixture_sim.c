@@ -53,7 +53,7 @@ static void add_row(const struct sim *sim, struct sim_run *run, size_t arm, cons
                       .max = values[n - 1]};
     put_text(row.unit, "%s", unit);
     put_text(row.run_id, "%s", run->result.run_id);
-    row_put_params(&run->result, own, &NO_DIMS, row.params);
+    row_put_params(&run->result, own, NULL, &NO_DIMS, row.params);
     assert_int_equal(rows_append(&run->analysis.rows, &row, NULL), 0);
 }
 

@@ -124,6 +124,14 @@ const struct found *view_look_for(const char *id)
     return NULL;
 }
 
+const struct found *view_found(const char *id)
+{
+    const struct found *found = view_look_for(id);
+    if (!found)
+        fail_msg("no finding %s", id);
+    return found;
+}
+
 /* True if a task of the process, or the task itself, has another mask than `list`. */
 static bool binds_anew(const struct view *view, int pid, const char *list)
 {

@@ -50,5 +50,7 @@ extern struct diagnosis diagnosis;
 void view_judge(void);
 /* The first finding of that id; NULL if there is none. */
 const struct found *view_look_for(const char *id);
+/* The same; fails the test if there is none. */
+const struct found *view_found(const char *id);
 
 #endif

@@ -60,6 +60,15 @@ static inline void unit_free_pointer(void *pointer)
 /* snprintf into an array. */
 #define put_text(array, ...) ((void)snprintf(array, sizeof(array), __VA_ARGS__))
 
+/* A stream into *text, which is complete when it is closed. Free it. */
+static inline FILE *unit_print_into(char **text)
+{
+    static size_t size;
+    FILE *out = open_memstream(text, &size);
+    assert_non_null(out);
+    return out;
+}
+
 /* A text with that part in it, or without it. */
 #define assert_has(text, part) unit_assert_has(text, part, true, __FILE__, __LINE__)
 #define assert_lacks(text, part) unit_assert_has(text, part, false, __FILE__, __LINE__)

@@ -75,17 +75,15 @@ static void emit_round(struct arm *arm, unsigned round)
 
 TEST(absent_values_are_rows_with_their_reason)
 {
-    ENDED_BY(fixture_result_free) struct result result;
-    AUTO(analysis) analysis = {0};
     AUTO(findings) findings = {0};
-    fixture_result_init(&result);
+    EMPTY_RESULT(result);
     size_t index = fixture_add_arm(&result, PLACE_NONE, 1, false);
     struct arm *arm = &result.arms[index];
     arm->bench = &scan;
     arm->params = NULL;
     emit_round(arm, 0);
     emit_round(arm, 1);
-    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
+    ANALYSED(analysis, &result);
     assert_int_equal(analysis.rows.n, 4);
     const struct row *good = find(&analysis.rows, "gpu=0"), *once = find(&analysis.rows, "gpu=1"),
                      *never = find(&analysis.rows, "gpu=2"), *late = find(&analysis.rows, "gpu=3");
@@ -135,11 +133,10 @@ static void make_doubtful(struct result *result, bool disturbed)
 static void check_doubtful(bool disturbed, const char *cached, const char *other, size_t nfindings)
 {
     ENDED_BY(fixture_result_free) struct result result;
-    AUTO(analysis) analysis = {0};
     AUTO(findings) findings = {0};
     char buf[256];
     make_doubtful(&result, disturbed);
-    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
+    ANALYSED(analysis, &result);
     assert_int_equal(analysis.rows.n, 2);
     const struct row *small = find(&analysis.rows, "size=1"), *big = find(&analysis.rows, "size=9");
     assert_int_equal(small->status, STATUS_NOISY);
@@ -173,10 +170,8 @@ TEST(absent_doubtful_values_are_noisy_rows)
 TEST(absent_doubt_of_a_team_without_load_is_told)
 {
     struct bench team = scan;
-    ENDED_BY(fixture_result_free) struct result result;
-    AUTO(analysis) analysis = {0};
     team.gang = true;
-    fixture_result_init(&result);
+    EMPTY_RESULT(result);
     size_t index = fixture_add_arm(&result, PLACE_NONE, 1, true);
     struct arm *arm = &result.arms[index];
     arm->bench = &team;
@@ -184,7 +179,7 @@ TEST(absent_doubt_of_a_team_without_load_is_told)
     struct bench_ctx ctx = new_log();
     bench_emit_doubt(&ctx, 0, 5, "at least", DIMS({BY_SIZE, 1}));
     add_round(arm, 0);
-    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
+    ANALYSED(analysis, &result);
     const struct row *row = find(&analysis.rows, "size=1");
     assert_string_equal(row_doubt(row, &analysis.rounds.arms[0]), "at least");
 }
@@ -192,12 +187,11 @@ TEST(absent_doubt_of_a_team_without_load_is_told)
 /* Two arms have values with a common reason; the first arm also has a value with its own reason. */
 TEST(absent_values_of_several_arms_share_a_finding)
 {
-    ENDED_BY(fixture_result_free) struct result result;
     AUTO(analysis) analysis = {0};
     AUTO(findings) findings = {0};
     struct err err;
     const struct err missing = {.code = -ENOTSUP, .msg = "GPU 2 is too old"};
-    fixture_result_init(&result);
+    EMPTY_RESULT(result);
     for (unsigned a = 0; a < 2; a++) {
         size_t index = fixture_add_arm(&result, a ? PLACE_SIZED : PLACE_NONE, 1, false);
         struct bench_ctx ctx = new_log();

@@ -46,9 +46,8 @@ TEST(scaling_orders_counts_and_knows_what_could_not_be_had)
 
 TEST(scaling_needs_two_counts_and_one_run)
 {
-    ENDED_BY(fixture_result_free) struct result result;
     struct scaling scaling;
-    fixture_result_init(&result);
+    EMPTY_RESULT(result);
     add(&result, PLACE_NONE, 2, false, 20);
     add(&result, PLACE_PARTITION, 2, false, 20);
     assert_false(scaling_read(&result, &scaling));

@@ -8,9 +8,7 @@
 static struct evidence compare(const double *slow_ms, const double *fast_ms, unsigned rounds,
                                bool is_swapped)
 {
-    ENDED_BY(fixture_result_free) struct result result;
-    AUTO(analysis) analysis;
-    fixture_result_init(&result);
+    EMPTY_RESULT(result);
     size_t slow = fixture_add_arm(&result, PLACE_NONE, 2, false);
     size_t fast = fixture_add_arm(&result, PLACE_PARTITION, 2, false);
     for (unsigned round = 0; round < rounds; round++) {
@@ -18,7 +16,7 @@ static struct evidence compare(const double *slow_ms, const double *fast_ms, uns
         (void)fixture_add_even_round(&result, fast, round, fast_ms[round], 2);
     }
     (void)fixture_add_even_round(&result, slow, rounds, 1000, 2); /* no partner: left out */
-    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
+    ANALYSED(analysis, &result);
     const struct evidence evidence = is_swapped ? evidence_of_rates(&analysis, (int)fast, slow)
                                                 : evidence_of_rates(&analysis, (int)slow, fast);
     return evidence;

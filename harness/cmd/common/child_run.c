@@ -94,8 +94,11 @@ static const char *read_last_line(int fd)
     while (n > 0 && text[n - 1] == '\n')
         n--;
     text[n > 0 ? n : 0] = '\0';
+    static const char prefix[] = "contend: error: ";
     const char *last = strrchr(text, '\n');
-    return str_fmt("%.190s", last ? last + 1 : text);
+    last = last ? last + 1 : text;
+    last += strncmp(last, prefix, strlen(prefix)) ? 0 : strlen(prefix);
+    return str_fmt("%.190s", last);
 }
 
 int child_run(struct child_run *run, struct signals *signals, struct err *err)

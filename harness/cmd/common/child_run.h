@@ -27,7 +27,7 @@ struct child_run {
     size_t used;
     const char *const *env; /* "NAME=VALUE" added to our environment; borrowed */
     size_t nenv;
-    char last_line[200]; /* after its end: its last line on stderr, or "" */
+    char last_line[200]; /* after its end: the last line on stderr, without "contend: error: " */
     int log_fd;          /* its stderr, while it runs */
     int out_fd;          /* its stdout; 0 = /dev/null */
 };

@@ -95,7 +95,6 @@ static void add_words(const struct work *work, const struct source_run *run,
 /* Runs it and reads its result. Returns -EINTR, or 0; without a result, the reason is set. */
 static int measure(struct work *work, const struct source_run *run, struct source_result *result)
 {
-    static const char prefix[] = "contend: error: ";
     struct child_run *child = calloc(1, sizeof(*child));
     struct err why = {0};
     if (!child) {
@@ -110,11 +109,8 @@ static int measure(struct work *work, const struct source_run *run, struct sourc
     child_run_add(child, "--host=%s", work->print.host);
     child_run_add(child, "--out=%s", path);
     int rc = child_run(child, &work->signals, &why);
-    const char *said = child->last_line;
-    if (!strncmp(said, prefix, strlen(prefix)))
-        said += strlen(prefix);
     if (rc)
-        text_set(result->reason, "%.190s", rc < 0 && why.msg[0] ? why.msg : said);
+        text_set(result->reason, "%.190s", rc < 0 && why.msg[0] ? why.msg : child->last_line);
     else if (runs_read(path, work->env->benches, figures_remove, &result->runs, &why))
         text_set(result->reason, "%.190s", why.msg);
     free(child);

@@ -76,11 +76,7 @@ static int measure(const struct incident_work *work, struct incident_outcome *ou
     int rc = child_run(run, work->signals, &why);
     bool ended = rc == EXIT_GOOD || rc == EXIT_VERDICT || rc == EXIT_INCONCLUSIVE;
     outcome->end = rc == EXIT_NOT_RUN ? INCIDENT_SKIPPED : INCIDENT_FAILED;
-    static const char prefix[] = "contend: error: ";
-    const char *said = run->last_line;
-    if (!strncmp(said, prefix, strlen(prefix)))
-        said += strlen(prefix);
-    text_set(outcome->reason, "%s", rc < 0 && why.msg[0] ? why.msg : said);
+    text_set(outcome->reason, "%s", rc < 0 && why.msg[0] ? why.msg : run->last_line);
     if (ended && runs_read(dir, work->env->benches, figures_remove, &runs, &why))
         text_set(outcome->reason, "%s", why.msg);
     else if (ended)

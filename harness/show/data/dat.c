@@ -123,9 +123,9 @@ const struct arm *dat_find_arm(const struct figure_data *data, const char *metri
 
 const char *dat_format_only(const struct figure_data *data, const struct arm *arm)
 {
-    const char *placement = placement_infos[arm->placement].name;
+    bool by_placement =
+        format_has_placement(data->result, arm) && !format_params(data->result, arm)[0];
     const char *name = format_arm(data->result, arm, NULL);
-    bool by_placement = strncmp(name, placement, strlen(placement)) == 0;
     const char *text = "";
     for (size_t i = 0; i < data->result->narms; i++) {
         size_t at = 0;

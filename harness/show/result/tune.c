@@ -46,7 +46,7 @@ static void add_line(const struct analysis *analysis, const struct tune_line *li
 {
     const struct arm *arm = &analysis->result->arms[line->arm];
     doc_row(table, line->recommended ? DOC_GOOD : DOC_PLAIN);
-    doc_cell(table, "%s%s", line->name, line->recommended ? "*" : "");
+    doc_cell(table, "%s%s", arm_name(arm), line->recommended ? "*" : "");
     if (arm->plan.status != PLAN_OK) {
         doc_put(table, table->n - 1, line->fresh ? 6 : 5, arm->plan.reason);
         return;

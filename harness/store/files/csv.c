@@ -112,7 +112,7 @@ static void put_arm(const struct result *result, const struct arm *arm, const st
                     FILE *out)
 {
     char params[ROW_PARAMS_MAX];
-    row_put_params(result, arm, at, params);
+    row_put_params(result, arm, NULL, at, params);
     csv_put_text(result->run_id, out);
     (void)fputc(',', out);
     csv_put_text(result->scenario, out);
@@ -210,7 +210,7 @@ static void put_samples(const struct result *result, const struct arm *arm,
     const struct worker_result *of = &observation->workers[worker];
     char params[ROW_PARAMS_MAX];
     uint64_t iter = 0;
-    row_put_params(result, arm, &NO_DIMS, params);
+    row_put_params(result, arm, NULL, &NO_DIMS, params);
     for (size_t i = 0; i < of->nsamples; i++) {
         const struct sample *sample = &of->samples[i];
         bool censored = of->censored && i + 1 == of->nsamples;

@@ -175,7 +175,7 @@ static json_t *tune_line_to_json(const struct analysis *analysis, const struct t
     return json_value_object(
         "setting:t fresh:b recommended:b placement:t workers:i threads:n passive:b rounds:z rate:r "
         "unit:t reference:b of_best:r speed_up:r low:r high:r reason:T",
-        line->name, line->fresh, line->recommended, placement_infos[arm->placement].name,
+        arm_name(arm), line->fresh, line->recommended, placement_infos[arm->placement].name,
         arm->workers, first ? (int)first->threads : -1, first && first->passive, rounds->n,
         line->rate, rounds->rate_unit, line->is_reference,
         line->fresh ? (double)NAN : line->against.ratio, gain->ratio, gain->low, gain->high,

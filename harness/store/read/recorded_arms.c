@@ -50,12 +50,12 @@ static const char *default_of(struct recorded *recorded, const struct bench *kno
                               const char *name)
 {
     alignas(max_align_t) unsigned char params[BENCH_PARAMS_MAX] = {0};
-    char text[128];
     for (const struct opt *opt = known ? known->opts : NULL; opt && opt->name; opt++) {
         if (strcmp(opt->name, name) != 0 || known->params_size > sizeof(params))
             continue;
         opts_set_defaults(known->opts, params);
-        size_t length = strlen(opt_format_value(opt, params));
+        const char *text = opt_format_value(opt, params);
+        size_t length = strlen(text);
         char *kept = recorded_alloc(recorded, length + 1, 1);
         return kept ? memcpy(kept, text, length + 1) : NULL;
     }

@@ -47,7 +47,7 @@ static bool is_of(const struct result *result, const struct arm *arm, char **cel
     char params[ROW_PARAMS_MAX];
     const struct dims at = dims_parse(arm->bench, row_key(cells[PARAMS]));
     const char *workers = str_fmt("%u", arm->workers);
-    row_put_params(result, arm, &at, params);
+    row_put_params(result, arm, NULL, &at, params);
     return !strcmp(params, cells[PARAMS]) && !strcmp(workers, cells[WORKERS]) &&
            !strcmp(arm->bench->name, cells[BENCH]) && !strcmp(row_role(arm), cells[ROLE]) &&
            !strcmp(placement_infos[arm->placement].name, cells[PLACEMENT]);

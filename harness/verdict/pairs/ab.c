@@ -68,38 +68,6 @@ static struct evidence_group find_group(const struct arm_pair *arm_pair, size_t 
                : found;
 }
 
-/* Removes the parts of params that have the same name as `pair`. */
-static void drop(char *params, const char *pair)
-{
-    size_t length = strcspn(pair, "="), left;
-    for (char *at = params, *end; *at; at = end) {
-        end = at + strcspn(at, ";");
-        end += *end == ';';
-        if (strncmp(at, pair, length) == 0 && at[length] == '=') {
-            memmove(at, end, strlen(end) + 1);
-            end = at;
-        }
-    }
-    left = strlen(params);
-    if (left && params[left - 1] == ';')
-        params[left - 1] = '\0';
-}
-
-/* The parameters that both have: the base's, without the variant and what either variant sets. */
-static const char *put_params(const struct arm_pair *arm_pair, const struct dims *at)
-{
-    char text[ROW_PARAMS_MAX];
-    struct arm plain = *arm_at(arm_pair, arm_pair->base);
-    const struct variant *const both[] = {plain.variant,
-                                          arm_at(arm_pair, arm_pair->other)->variant};
-    plain.variant = NULL;
-    row_put_params(arm_pair->analysis->result, &plain, at, text);
-    for (size_t v = 0; v < 2; v++)
-        for (size_t i = 0; i < both[v]->params.n; i++)
-            drop(text, both[v]->params.text[i]);
-    return str_fmt("%s", text);
-}
-
 /* Of a worker, by the plan; 0 = it has none. */
 static unsigned threads_of(const struct arm *arm)
 {
@@ -130,7 +98,9 @@ static void describe(const struct arm_pair *arm_pair, const struct round_value *
              base->workers, base->workers == 1 ? "" : "s",
              device_mark(arm_device(arm_pair->analysis->result, base)), format_dose(base),
              key[0] ? ", " : "", key);
-    text_set(one->params, "%s", put_params(arm_pair, at));
+    struct arm plain = *base;
+    plain.variant = NULL;
+    row_put_params(arm_pair->analysis->result, &plain, other, at, one->params);
 }
 
 static void report_unclear(const struct evidence *evidence, struct comparison *one)

@@ -175,8 +175,8 @@ static void name_arm(const struct paired_row *first, struct comparison *comparis
     bool across = !first->placement[0];
     const char *text = across ? format_params(first->result, row->arm)
                               : format_arm(first->result, row->arm, &row->dims);
-    bool named =
-        across || row->arm->is_baseline || strstr(text, row->placement) || row->arm->bench->scan;
+    bool named = across || row->arm->is_baseline || row->arm->bench->scan ||
+                 format_has_placement(first->result, row->arm);
     text_set(comparison->arm, "%s%s%s%s%s, %u worker%s%s%s", row->bench, text[0] ? ", " : "", text,
              named ? "" : ", ", named ? "" : row->placement, row->planned_workers,
              row->planned_workers == 1 ? "" : "s", device_mark(device_find(row->device)),

@@ -93,7 +93,6 @@ void tune_free(struct tune *tune);
  * arms. */
 struct tune_line {
     size_t arm;
-    const char *name; /* of the setting */
     bool fresh;
     double rate; /* median of its rounds; NaN = no rounds */
     /* Throughput, paired by round: in the search relative to the leader, in fresh rounds relative

@@ -283,7 +283,6 @@ static void add_lines(const struct analysis *analysis, bool fresh, struct tune_l
         if (arm->variant && arm_is_fresh(arm) == fresh && says_why)
             lines->all[lines->n++] =
                 (struct tune_line){.arm = i,
-                                   .name = arm_name(arm),
                                    .fresh = fresh,
                                    .rate = analysis->rounds.arms[i].rate,
                                    .against = evidence_of_rates(analysis, reference, i),

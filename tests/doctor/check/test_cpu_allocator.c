@@ -20,8 +20,7 @@ static void crowd(void)
 static void expect(const char *id, const char *command)
 {
     view_judge();
-    const struct found *found = view_look_for(id);
-    assert_non_null(found);
+    const struct found *found = view_found(id);
     assert_string_equal(found->finding.command, command);
 }
 
@@ -30,8 +29,7 @@ TEST(overlap_deals_nodes)
     crowd();
     view_plant_topo("node:2 core:2 pu:1");
     view_judge();
-    const struct found *found = view_look_for("masks_overlap");
-    assert_non_null(found);
+    const struct found *found = view_found("masks_overlap");
     assert_int_equal(found->npids, 2);
     assert_float_equal(found->cost, 0.5, 1e-9);
     assert_string_equal(found->finding.command, "taskset -acp 0-1 100 && taskset -acp 2-3 101");
@@ -50,7 +48,7 @@ TEST(overlap_deals_near_gpus)
     view_use_gpu(1, 0);
     machine.host.topo = &machine.topo;
     view_judge();
-    assert_string_equal(view_look_for("masks_overlap")->finding.command,
+    assert_string_equal(view_found("masks_overlap")->finding.command,
                         "taskset -acp 2-3 100 && taskset -acp 0-1 101");
     machine.topo.gpus = NULL;
     machine.topo.ngpus = 0;
@@ -89,8 +87,7 @@ TEST(overlap_inside_a_cpuset)
     view_occupy(3, 10);
     view_plant_topo("node:2 core:2 pu:1");
     view_judge();
-    const struct found *found = view_look_for("masks_overlap");
-    assert_non_null(found);
+    const struct found *found = view_found("masks_overlap");
     assert_string_equal(found->finding.command, "taskset -acp 2 100 && taskset -acp 3 101");
     assert_lacks(found->finding.sentence, "fewer CPUs");
 }
@@ -136,7 +133,7 @@ TEST(spinning_gets_room_once)
             found++;
         }
     assert_int_equal(found, 2);
-    assert_string_equal(view_look_for("masks_overlap")->finding.command,
+    assert_string_equal(view_found("masks_overlap")->finding.command,
                         "taskset -acp 0-1 100 && taskset -acp 0-1 101");
     /* No CPU near the GPU is idle. */
     view_use_gpu(0, 1);
@@ -204,8 +201,7 @@ TEST(narrowed_children_get_the_mask_of_their_parent)
         "taskset -acp 0-3 100 && taskset -acp 0-3 101 && taskset -acp 0-3 102";
     narrow_loaders("python3");
     view_judge();
-    const struct found *found = view_look_for("narrowed_children");
-    assert_non_null(found);
+    const struct found *found = view_found("narrowed_children");
     assert_string_equal(found->finding.evidence, "bound to CPU 0, while it may use 0-3; they "
                                                  "waited 67% of their runnable time");
     assert_has(found->finding.sentence, "3 children of python3 (103), bound");

@@ -224,8 +224,7 @@ TEST(without_a_look_the_kind_decides)
                 set(w, passive, sizeof(passive));
         }
         view_judge();
-        const struct found *found = view_look_for("more_threads_than_cpus");
-        assert_non_null(found);
+        const struct found *found = view_found("more_threads_than_cpus");
         assert_int_equal(found->finding.severity, cases[i].severity);
         assert_true(isnan(found->gain.times));
     }
@@ -503,8 +502,7 @@ TEST(an_idle_cpu_is_given_before_fewer_are_run)
     /* If the second CPU is busy, there is none to give, and the total cannot rise. */
     view_occupy(1, 10);
     view_judge();
-    found = view_look_for("masks_overlap");
-    assert_non_null(found);
+    found = view_found("masks_overlap");
     assert_int_equal(found->finding.severity, FINDING_NOTE);
 }
 

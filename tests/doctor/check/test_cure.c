@@ -54,8 +54,7 @@ TEST(what_is_printed_is_bound)
     plant_two_on_one(0, 0, 1);
     view_judge();
     ENDED_BY(cure_free) struct cure_plan plan = decide(&diagnosis, false);
-    const struct found *found = view_look_for("masks_overlap");
-    assert_non_null(found);
+    const struct found *found = view_found("masks_overlap");
     assert_int_equal(found->cure, CURE_BIND);
     assert_int_equal(plan.binds.n, 2);
     expect_command_bound(&plan, found->finding.command);
@@ -93,8 +92,7 @@ TEST(each_job_has_its_own_cure)
     view_occupy(3, 9.9);
     view_judge();
     ENDED_BY(cure_free) struct cure_plan plan = decide(&diagnosis, false);
-    const struct found *found = view_look_for("masks_overlap");
-    assert_non_null(found);
+    const struct found *found = view_found("masks_overlap");
     expect_command_bound(&plan, found->finding.command);
     assert_int_equal(plan.binds.n, 1); /* the other one stays where it is */
     assert_int_equal(plan.binds.all[0].pid, 101);
@@ -110,7 +108,7 @@ TEST(a_note_is_tried_and_not_applied)
     view_plant_topo("node:2 core:2 pu:1");
     plant_two_on_one(0, MASK_LOW, 4);
     view_judge();
-    const struct finding *note = &view_look_for("masks_overlap")->finding;
+    const struct finding *note = &view_found("masks_overlap")->finding;
     assert_int_equal(note->severity, FINDING_NOTE);
     assert_true(note->command[0] && strstr(note->sentence, "--verify"));
     ENDED_BY(cure_free) struct cure_plan plan = decide(&diagnosis, false);
@@ -178,8 +176,7 @@ TEST(an_unknown_gain_is_tried_and_not_applied)
         for (size_t w = 0; w < 2; w++)
             machine.processes[w].parent_mask = 0;
         view_judge();
-        const struct found *found = view_look_for("inherited_mask");
-        assert_non_null(found);
+        const struct found *found = view_found("inherited_mask");
         assert_int_equal(isnan(found->gain.times), is_busy);
         ENDED_BY(cure_free) struct cure_plan plan = decide(&diagnosis, false);
         assert_int_equal(plan.binds.n, is_busy ? 0 : 2);

@@ -160,10 +160,8 @@ static char *drawn(const struct live_style *style)
 {
     AUTO(live) live;
     char *text = NULL;
-    size_t size = 0;
     make(NULL, 0, &live);
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
+    FILE *out = unit_print_into(&text);
     live_print(&live, style, out);
     (void)fclose(out);
     return text;

@@ -213,8 +213,7 @@ TEST(others_do_not_dilute_a_job)
     for (size_t r = 1; r <= 2; r++)
         machine.tasks[r][0] = (struct view_task){.mask = 0, .oncpu_s = 1, .wait_s = 9};
     view_judge();
-    const struct found *found = view_look_for("ranks_poll");
-    assert_non_null(found);
+    const struct found *found = view_found("ranks_poll");
     assert_int_equal(found->npids, 2);
     assert_float_equal(found->cost, 0.9, 1e-9);
 }

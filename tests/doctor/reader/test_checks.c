@@ -38,8 +38,7 @@ TEST(who_may_not_bind_others_is_told_to_ask_root)
         for (int t = 0; t < 4; t++)
             view_add_task(w, MASK_ALL, 5, 5);
     view_judge();
-    const struct found *found = view_look_for("masks_overlap");
-    assert_non_null(found);
+    const struct found *found = view_found("masks_overlap");
     assert_string_equal(found->finding.command,
                         "taskset -acp 0-1 100 && sudo taskset -acp 2-3 101");
 }
@@ -81,8 +80,7 @@ TEST(blame_is_split_as_the_cpu_was)
     view_occupy(3, 10);
     view_occupy(2, 10);
     view_judge();
-    const struct found *found = view_look_for("run_queue");
-    assert_non_null(found);
+    const struct found *found = view_found("run_queue");
     assert_string_equal(found->finding.evidence,
                         "own threads 33%, others 67%, quota 0.00%, hypervisor 0.00%");
     assert_float_equal(found->cost, 0.75, 1e-9);
@@ -95,8 +93,7 @@ TEST(no_thread_waits_for_itself)
     view_add_task(0, 2, 7.5, 2.5);
     view_occupy(2, 10);
     view_judge();
-    const struct found *found = view_look_for("run_queue");
-    assert_non_null(found);
+    const struct found *found = view_found("run_queue");
     assert_string_equal(found->finding.evidence,
                         "own threads 0.00%, others 100%, quota 0.00%, hypervisor 0.00%");
 }
@@ -147,8 +144,7 @@ static void expect_away_of(const struct away *away, const char *command)
     if (away->threads)
         backup->cpu = 0;
     view_judge();
-    const struct found *found = view_look_for("run_queue");
-    assert_non_null(found);
+    const struct found *found = view_found("run_queue");
     assert_string_equal(found->finding.command, command);
     if (away->expected)
         assert_has(found->finding.sentence, away->expected);
@@ -219,8 +215,7 @@ TEST(renice_is_told_where_it_helps)
         backup->realtime = way == 1;
         backup->weight = way == 2 ? 15 : 1024;
         view_judge();
-        const struct found *found = view_look_for("run_queue");
-        assert_non_null(found);
+        const struct found *found = view_found("run_queue");
         assert_string_equal(found->finding.command,
                             way ? "" : "renice -n 19 -p $(ls /proc/900/task)");
         assert_true((strstr(found->finding.sentence, "backup (900, real-time)") != NULL) ==
@@ -236,12 +231,10 @@ TEST(quota_and_hypervisor_are_blamed)
     view_limit(0.5, 50, 4);
     machine.cpus[2] = (struct view_cpu){.os_cpu = 2, .user_s = 2, .steal_s = 2, .idle_s = 6};
     view_judge();
-    const struct found *queue = view_look_for("run_queue");
-    assert_non_null(queue);
+    const struct found *queue = view_found("run_queue");
     assert_string_equal(queue->finding.evidence,
                         "own threads 0.00%, others 0.00%, quota 50%, hypervisor 50%");
-    const struct found *throttled = view_look_for("throttled");
-    assert_non_null(throttled);
+    const struct found *throttled = view_found("throttled");
     assert_has(throttled->finding.command, "/sys/fs/cgroup/a/cpu.max");
 }
 
@@ -256,12 +249,11 @@ TEST(quota_that_was_used_up_is_to_blame)
     view_occupy(0, 8);
     view_occupy(1, 8);
     view_judge();
-    const struct found *queue = view_look_for("run_queue");
-    assert_non_null(queue);
+    const struct found *queue = view_found("run_queue");
     assert_has(queue->finding.sentence, "mostly because of the quota of its cgroup");
     assert_has(queue->finding.evidence, "quota 96%");
     /* The report does not recommend two sizes for the team. */
-    assert_has(view_look_for("team_over_quota")->finding.sentence, "Start it with 1.");
+    assert_has(view_found("team_over_quota")->finding.sentence, "Start it with 1.");
 }
 
 /* Four threads under a quota of `quota` CPUs, which stops them now and then. */
@@ -289,8 +281,7 @@ TEST(idle_beside_names_the_mask_of_the_process)
     view_add_task(0, 1, 5, 5);
     view_occupy(1, 10);
     view_judge();
-    const struct found *found = view_look_for("idle_beside_queue");
-    assert_non_null(found);
+    const struct found *found = view_found("idle_beside_queue");
     assert_string_equal(found->finding.command, "taskset -acp 0-3 100");
 }
 
@@ -300,8 +291,7 @@ TEST(far_from_its_gpu)
     view_add_task(0, MASK_HIGH, 9, 0);
     view_use_gpu(0, 0);
     view_judge();
-    const struct found *found = view_look_for("far_from_gpu");
-    assert_non_null(found);
+    const struct found *found = view_found("far_from_gpu");
     assert_true(isnan(found->cost));
     assert_string_equal(found->finding.command, "taskset -acp 0-1 100");
     assert_null(view_look_for("shut_out_of_gpu"));
@@ -344,8 +334,7 @@ TEST(pages_on_another_node)
     machine.about[0].node_bytes[0] = UINT64_C(3) << 30;
     machine.about[0].node_bytes[1] = UINT64_C(1) << 30;
     view_judge();
-    const struct found *found = view_look_for("far_pages");
-    assert_non_null(found);
+    const struct found *found = view_found("far_pages");
     assert_string_equal(found->finding.evidence, "75% of its memory (3 GiB) is not on node 1");
     assert_string_equal(found->finding.command, "migratepages 100 0 1");
     machine.about[0].node_bytes[0] = 1 << 20;
@@ -364,8 +353,7 @@ TEST(pages_of_a_node_without_memory)
         machine.about[0].mems = view_range(0, (unsigned)!refused);
         machine.about[0].node_bytes[0] = UINT64_C(3) << 30;
         view_judge();
-        const struct found *found = view_look_for("far_pages");
-        assert_non_null(found);
+        const struct found *found = view_found("far_pages");
         assert_string_equal(found->finding.evidence,
                             "it runs on node 1, and its memory (3 GiB) is on node 0");
         assert_string_equal(found->finding.command, "taskset -acp 0-1 100");
@@ -389,8 +377,7 @@ TEST(pages_on_a_node_without_cpus)
     assert_int_equal(diagnosis.n, 0);
     machine.about[0].node_bytes[0] = UINT64_C(3) << 30;
     view_judge();
-    const struct found *found = view_look_for("far_pages");
-    assert_non_null(found);
+    const struct found *found = view_found("far_pages");
     assert_string_equal(found->finding.evidence, "75% of its memory (3 GiB) is not on node 1");
     assert_string_equal(found->finding.command, "migratepages 100 0 1");
 }

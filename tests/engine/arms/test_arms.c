@@ -60,8 +60,7 @@ TEST(arms_equal_slices_have_one_turn)
 
 TEST(arms_only_baselines_take_turns)
 {
-    ENDED_BY(fixture_result_free) struct result result;
-    fixture_result_init(&result);
+    EMPTY_RESULT(result);
     size_t arm = fixture_add_arm(&result, PLACE_PARTITION, SLOTS, false);
     assert_string_equal(turns(&result.arms[arm], 1), "<000");
     assert_int_equal(arms_slices(&result.arms[arm]), 1);

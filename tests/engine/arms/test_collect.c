@@ -11,8 +11,7 @@
 /* The status of a round of two workers, of which the second waited in the run queue for `share`. */
 static enum status judge(enum placement placement, unsigned threads, double share, const char *why)
 {
-    ENDED_BY(fixture_result_free) struct result result;
-    fixture_result_init(&result);
+    EMPTY_RESULT(result);
     size_t arm = fixture_add_arm(&result, placement, 2, false);
     struct observation *round = fixture_add_even_round(&result, arm, 0, 10, 4);
     fixture_set_shares(&round->workers[0], 1, 0, 0);
@@ -127,8 +126,7 @@ TEST(collect_reads_nothing_beyond_a_report)
 /* The status of a round with a GPU that heat throttled for that share of the time. */
 static enum status judge_heat(double heat, const char *why)
 {
-    ENDED_BY(fixture_result_free) struct result result;
-    fixture_result_init(&result);
+    EMPTY_RESULT(result);
     size_t arm = fixture_add_arm(&result, PLACE_PARTITION, 2, false);
     struct observation *round = fixture_add_even_round(&result, arm, 0, 10, 4);
     round->gpus = calloc(2, sizeof(*round->gpus));

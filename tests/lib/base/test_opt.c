@@ -149,8 +149,7 @@ TEST(opt_format_reads_back)
 TEST(opt_help_fits_80_columns)
 {
     FREED char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = unit_print_into(&text);
     for (const struct opt *opt = opts_shown(opts); opt; opt = opts_shown(opt + 1))
         opt_print_help(opt, "--", OPT_RARE, out);
     assert_int_equal(fclose(out), 0);

@@ -20,9 +20,7 @@ TEST(percent)
 TEST(wrap)
 {
     FREED char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
+    FILE *out = unit_print_into(&text);
     text_wrap("The words of a sentence that is longer than the eighty columns of a terminal are "
               "wrapped.",
               0, 4, out);

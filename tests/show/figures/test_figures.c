@@ -14,6 +14,7 @@
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"
 #include "tests/lib/fixture_plots.h"
+#include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 
 static const char *const figures[] = {"throughput", "efficiency", "step_time", "loss", "occupancy"};
@@ -225,7 +226,6 @@ TEST_IN_DIR(report_occupancy_of_a_command_is_its_busiest_stretch)
 {
     const uint64_t imports_ns = 100000000;
     ENDED_BY(fixture_plots_free) struct result result;
-    AUTO(analysis) analysis;
     size_t size;
     fixture_plots_make(&small, &result);
     struct bench command = *result.arms[0].bench;
@@ -244,7 +244,7 @@ TEST_IN_DIR(report_occupancy_of_a_command_is_its_busiest_stretch)
                 }
             }
     }
-    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
+    ANALYSED(analysis, &result);
     figures_remove(fixture_dir_fd);
     assert_int_equal(figures_draw(&analysis, "", false, fixture_dir_fd, NULL, NULL), 0);
     FREED char *dat = (char *)fixture_read_plot("occupancy", "dat", &size);

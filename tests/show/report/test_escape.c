@@ -8,9 +8,7 @@ static void assert_escaped(void (*escape)(const char *text, FILE *out), const ch
                            const char *expected)
 {
     FREED char *escaped = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&escaped, &size);
-    assert_non_null(out);
+    FILE *out = unit_print_into(&escaped);
     escape(text, out);
     assert_int_equal(fclose(out), 0);
     assert_string_equal(escaped, expected);

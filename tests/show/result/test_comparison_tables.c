@@ -27,11 +27,9 @@ static char *print(const struct comparison *all, size_t n, enum form form)
     AUTO(comparisons) comparisons = {0};
     AUTO(doc) doc = {0};
     char *text = NULL;
-    size_t size = 0;
     for (size_t i = 0; i < n; i++)
         assert_int_equal(comparisons_add(&comparisons, &all[i], NULL), 0);
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
+    FILE *out = unit_print_into(&text);
     comparisons_add_to_doc(&comparisons, &doc);
     assert_false(doc.failed);
     if (form == MARKDOWN)

@@ -28,9 +28,8 @@ static char *format(const struct result *result)
 /* Expects this text about that many workers on that many GPUs; "" = no text. */
 static void assert_sharing(enum device device, unsigned workers, unsigned gpus, const char *said)
 {
-    ENDED_BY(fixture_result_free) struct result result;
     char expected[200];
-    fixture_result_init(&result);
+    EMPTY_RESULT(result);
     result.device = device;
     size_t arm = add(&result, PLACE_PARTITION, workers, false, (double[]){20, 20, 20});
     for (unsigned w = 0; w < workers; w++)
@@ -56,8 +55,7 @@ TEST(table_names_gpus_that_workers_share)
 /* A slice is slower alone than beside others: one text names possible causes for all arms. */
 TEST(findings_say_what_efficiency_above_one_is)
 {
-    ENDED_BY(fixture_result_free) struct result result;
-    fixture_result_init(&result);
+    EMPTY_RESULT(result);
     (void)add(&result, PLACE_NONE, 2, false, (double[]){19, 24, 19}); /* slower in one round */
     (void)add(&result, PLACE_SIZED, 2, false, (double[]){19, 19, 19});
     (void)add(&result, PLACE_PARTITION, 2, false, (double[]){19, 18, 18});

@@ -56,8 +56,7 @@ static bool has_line(const char *begin)
 
 static struct finding advise(unsigned planned_workers)
 {
-    AUTO(analysis) analysis;
-    assert_int_equal(analysis_make(&f.result, &analysis, NULL), 0);
+    ANALYSED(analysis, &f.result);
     const struct arm *of = f.result.arms;
     while (of->planned_workers != planned_workers || of->is_baseline)
         of++;

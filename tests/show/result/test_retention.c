@@ -163,10 +163,8 @@ TEST(retention_is_as_noisy_as_its_idle_half)
 static char *print_table(const struct result *result, struct verdict *verdict)
 {
     char *text = NULL;
-    size_t size = 0;
     assert_int_equal(verdict_make(result, NULL, verdict, NULL), 0);
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
+    FILE *out = unit_print_into(&text);
     AUTO(doc) doc = {0};
     retention_add_to_doc(&verdict->analysis, &doc);
     doc_findings(&doc, &verdict->findings, DOC_LEADING);
@@ -180,9 +178,8 @@ TEST(retention_recommends_the_simplest_that_keeps_as_much)
 {
     static const enum placement placements[] = {PLACE_NONE, PLACE_NUMA, PLACE_PARTITION};
     static const double loaded[] = {100, 20.5, 20.9};
-    ENDED_BY(fixture_result_free) struct result result;
     AUTO(verdict) verdict;
-    fixture_result_init(&result);
+    EMPTY_RESULT(result);
     result.background = &load;
     struct arm *arm = add_arm(&result, PLACE_NONE, true);
     for (unsigned r = 0; r < ROUNDS; r++)
@@ -199,9 +196,8 @@ TEST(retention_recommends_the_simplest_that_keeps_as_much)
 
 TEST(retention_table_says_what_is_kept)
 {
-    ENDED_BY(fixture_result_free) struct result result;
     AUTO(verdict) verdict;
-    fixture_result_init(&result);
+    EMPTY_RESULT(result);
     result.background = &load;
     struct arm *arm = add_arm(&result, PLACE_NONE, false);
     for (unsigned r = 0; r < ROUNDS; r++)
@@ -232,9 +228,8 @@ TEST(retention_advises_what_is_clear)
     const double none[ROUNDS] = {40, 20, 60}, partition[ROUNDS] = {30, 35, 28};
     const enum status statuses[] = {STATUS_OK, STATUS_HUNG};
     for (size_t s = 0; s < 2; s++) {
-        ENDED_BY(fixture_result_free) struct result result;
         AUTO(verdict) verdict;
-        fixture_result_init(&result);
+        EMPTY_RESULT(result);
         result.background = &load;
         for (int p = 0; p < 2; p++) {
             struct arm *arm = add_arm(&result, p ? PLACE_PARTITION : PLACE_NONE, false);

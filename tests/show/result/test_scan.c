@@ -274,7 +274,6 @@ TEST(table_values_of_a_difference_that_is_not_resolved)
     /* By point: clear, below 0 in one round, below 0 in all, 0. */
     static const double of_round[POINTS][3] = {{3, 4, 5}, {2, -1, 3}, {-7, -1991, -9}, {0, 0, 0}};
     ENDED_BY(fixture_result_free) struct result result;
-    AUTO(analysis) analysis;
     fixture_scans_make(&fixture_vm, "mem_latency", &result);
     result.arms[0].bench = &bench;
     assert_int_equal(fixture_vm.rounds, 3);
@@ -288,7 +287,7 @@ TEST(table_values_of_a_difference_that_is_not_resolved)
             worker->values[i].value = of_round[i % POINTS][round];
         }
     }
-    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
+    ANALYSED(analysis, &result);
     for (unsigned i = 0; i < POINTS; i++) {
         const struct row *row = &analysis.rows.row[i], *all = &analysis.rows.row[POINTS + i];
         assert_string_equal(row->metric, "extra");

@@ -59,10 +59,8 @@ static void keep_one_of_each(char *text)
 
 TEST_WITHIN(csv_golden, set_up, tear_down)
 {
-    ENDED_BY(fixture_result_free) struct result result;
-    AUTO(analysis) analysis;
-    fixture_demo(&result);
-    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
+    DEMO_RESULT(result);
+    ANALYSED(analysis, &result);
     assert_int_equal(csv_write(fixture_dir_fd, &analysis, NULL), 0);
     FREED char *rows = fixture_read("rows.csv", NULL), *rounds = fixture_read("rounds.csv", NULL);
     assert_true(rows && rounds);

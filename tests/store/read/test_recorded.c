@@ -42,9 +42,7 @@ static void write_all(const struct result *result, const struct verdict *verdict
 static char *format(const struct verdict *verdict)
 {
     char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
+    FILE *out = unit_print_into(&text);
     AUTO(doc) doc = {0};
     doc_findings(&doc, &verdict->findings, DOC_LEADING);
     run_add_to_doc(&verdict->analysis, &doc);
@@ -87,9 +85,8 @@ static void assert_said_again(const struct result *result, const struct bench *c
 
 TEST_IN_DIR(recorded_run_is_said_again)
 {
-    ENDED_BY(fixture_result_free) struct result result;
     const struct bench *const benches[] = {&fixture_bench, NULL};
-    fixture_demo(&result);
+    DEMO_RESULT(result);
     result.arms[0].observations[1].status = STATUS_NOISY;
     (void)snprintf(result.arms[0].observations[1].reason, 100, "a \"quoted\", \n\033[31m reason");
     assert_said_again(&result, benches);
@@ -99,11 +96,10 @@ TEST_IN_DIR(recorded_run_is_said_again)
 /* Rows, headings and warnings of a dose, and a dose that no program can hold. */
 TEST_IN_DIR(recorded_dose_is_said_again)
 {
-    ENDED_BY(fixture_result_free) struct result result;
     AUTO(verdict) verdict;
     AUTO(recorded) recorded;
     struct err err = {0};
-    fixture_demo(&result);
+    DEMO_RESULT(result);
     for (size_t i = 0; i < result.narms; i++)
         if (!result.arms[i].is_baseline && result.arms[i].plan.status == PLAN_OK)
             fixture_add_dose(&result, i, (struct dose){DOSE_CPU, 0.2}, 0.31);
@@ -126,8 +122,7 @@ TEST_IN_DIR(recorded_dose_is_said_again)
 /* The plan says which workers share a GPU. */
 TEST_IN_DIR(recorded_shared_gpus_are_said_again)
 {
-    ENDED_BY(fixture_result_free) struct result result;
-    fixture_demo(&result);
+    DEMO_RESULT(result);
     result.device = DEVICE_CUDA;
     for (size_t i = 0; i < result.narms; i++)
         for (unsigned w = 0; w < result.arms[i].plan.nworkers; w++) {
@@ -141,14 +136,12 @@ TEST_IN_DIR(recorded_shared_gpus_are_said_again)
 /* A number that no machine has is not a GPU. */
 TEST_IN_DIR(recorded_impossible_gpu_is_none)
 {
-    ENDED_BY(fixture_result_free) struct result result;
-    AUTO(verdict) verdict;
     AUTO(recorded) recorded;
-    fixture_demo(&result);
+    DEMO_RESULT(result);
     struct plan_worker *workers = result.arms[0].plan.workers;
     workers[0].gpu = workers[1].gpu = BITSET_BITS;
     workers[0].pci_bdf[0] = workers[1].pci_bdf[0] = '?';
-    assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
+    JUDGED(verdict, &result);
     write_all(&result, &verdict);
     assert_int_equal(recorded_read(fixture_dir_fd, no_benches, &recorded, NULL), 0);
     assert_int_equal(recorded.result.arms[0].plan.workers[0].gpu, -1);
@@ -172,12 +165,11 @@ TEST_IN_DIR(recorded_scans_are_said_again)
 TEST_IN_DIR(recorded_shows_values_of_unknown_benchmarks)
 {
     ENDED_BY(fixture_result_free) struct result result;
-    AUTO(verdict) verdict;
     AUTO(recorded) recorded;
     FREED char *text;
     size_t size;
     fixture_scans_make(&fixture_vm, "mem_latency", &result);
-    assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
+    JUDGED(verdict, &result);
     write_all(&result, &verdict);
     assert_int_equal(recorded_read(fixture_dir_fd, no_benches, &recorded, NULL), 0);
     assert_int_equal(summary_format(&recorded, &text, &size, NULL), 0);
@@ -205,10 +197,8 @@ static void put(const char *name, const char *text, size_t size)
 
 static void write_demo(void)
 {
-    ENDED_BY(fixture_result_free) struct result result;
-    AUTO(verdict) verdict;
-    fixture_demo(&result);
-    assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
+    DEMO_RESULT(result);
+    JUDGED(verdict, &result);
     write_all(&result, &verdict);
 }
 

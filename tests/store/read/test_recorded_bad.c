@@ -19,10 +19,9 @@ static const struct topo topo; /* the fixture's plans hold no pointers into it *
 
 static void write_demo(void)
 {
-    ENDED_BY(fixture_result_free) struct result result;
     AUTO(verdict) verdict;
     struct err err = {0};
-    fixture_demo(&result);
+    DEMO_RESULT(result);
     assert_int_equal(verdict_make(&result, NULL, &verdict, &err), 0);
     const struct run_record record = {.status = "complete",
                                       .ended = 1735732800,

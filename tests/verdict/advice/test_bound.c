@@ -191,11 +191,10 @@ static const struct finding *bound_of(const struct verdict *verdict)
 TEST(bound_names_the_stages_alone_and_together)
 {
     static struct run run;
-    AUTO(verdict) verdict;
     open_run(&run);
     add_arm(&run, PLACE_NONE, false, (const double[]){0.05, 0.85, 0.05, 0, 0.05});
     add_arm(&run, PLACE_PARTITION, true, (const double[]){0.5, 0.04, 0.36, 0, 0.1});
-    assert_int_equal(verdict_make(&run.result, NULL, &verdict, NULL), 0);
+    JUDGED(verdict, &run.result);
     const struct finding *bound = bound_of(&verdict);
     assert_non_null(bound);
     assert_string_equal(bound->subject, "none, sim");
@@ -210,10 +209,9 @@ TEST(bound_names_the_stages_alone_and_together)
 TEST(bound_says_two_that_are_alike)
 {
     static struct run run;
-    AUTO(verdict) verdict;
     open_run(&run);
     add_arm(&run, PLACE_NONE, false, (const double[]){0, 0.45, 0.5, 0, 0.05});
-    assert_int_equal(verdict_make(&run.result, NULL, &verdict, NULL), 0);
+    JUDGED(verdict, &run.result);
     assert_non_null(bound_of(&verdict));
     assert_string_equal(bound_of(&verdict)->sentence,
                         "bound by GPU compute and copies to the device, 95% of a step; its largest "
@@ -226,10 +224,9 @@ TEST(bound_says_two_that_are_alike)
 TEST(bound_rests_on_rows)
 {
     static struct run run;
-    AUTO(verdict) verdict;
     open_run(&run);
     size_t arm = add_arm(&run, PLACE_NONE, false, (const double[]){0.4, 0.3, 0.2, 0, 0.1});
-    assert_int_equal(verdict_make(&run.result, NULL, &verdict, NULL), 0);
+    JUDGED(verdict, &run.result);
     const struct rows *rows = &verdict.analysis.rows;
     double sum = 0;
     unsigned n = 0;

@@ -47,8 +47,7 @@ static void add_mask(struct worker_result *to, const char *name, unsigned cpu, b
 
 static void find(struct seen *seen)
 {
-    AUTO(analysis) analysis = {0};
-    assert_int_equal(analysis_make(&seen->result, &analysis, NULL), 0);
+    ANALYSED(analysis, &seen->result);
     commands_find(&analysis, &seen->findings);
 }
 

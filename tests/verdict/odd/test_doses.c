@@ -65,9 +65,7 @@ static const struct dose_case {
 /* Two arms with the same dose: the first holds it as the case says, the other exactly. */
 static void check_case(const struct dose_case *of)
 {
-    ENDED_BY(fixture_result_free) struct result result;
-    AUTO(verdict) verdict;
-    fixture_result_init(&result);
+    EMPTY_RESULT(result);
     size_t arm = fixture_add_arm(&result, of->placement, 2, false);
     size_t other = fixture_add_arm(&result, PLACE_CORES, 2, false);
     for (unsigned round = 0; round < 3; round++) {
@@ -76,7 +74,7 @@ static void check_case(const struct dose_case *of)
     }
     fixture_add_dose(&result, arm, of->dose, of->held);
     fixture_add_dose(&result, other, of->dose, of->dose.level);
-    assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
+    JUDGED(verdict, &result);
     const struct finding *finding = find(&verdict);
     assert_int_equal(finding != NULL, of->sentence != NULL);
     if (finding)
@@ -93,16 +91,14 @@ TEST(doses_that_were_not_held_are_named)
 TEST(doses_of_a_curve_are_named_by_their_placement)
 {
     struct variant variant = {.name = "none+cpu-40"};
-    ENDED_BY(fixture_result_free) struct result result;
-    AUTO(verdict) verdict;
-    fixture_result_init(&result);
+    EMPTY_RESULT(result);
     result.purpose = PURPOSE_DOSE;
     size_t arm = fixture_add_arm(&result, PLACE_NONE, 2, false);
     result.arms[arm].variant = &variant;
     for (unsigned round = 0; round < 3; round++)
         (void)fixture_add_even_round(&result, arm, round, 10, 4);
     fixture_add_dose(&result, arm, (struct dose){DOSE_CPU, 0.4}, 0.45);
-    assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
+    JUDGED(verdict, &result);
     const struct finding *finding = find(&verdict);
     assert_non_null(finding);
     assert_string_equal(finding->sentence, "The dose of cpu=40% was not held under none: 45%.");

@@ -15,10 +15,9 @@ static void bind(struct result *result, size_t arm, unsigned w, unsigned from, u
 
 TEST(plans_of_unlike_workers_are_named_once)
 {
-    ENDED_BY(fixture_result_free) struct result result;
     AUTO(findings) findings = {0};
     AUTO(topo) topo = fixture_topo("package:2 numa:1 core:4 pu:1", NULL);
-    fixture_result_init(&result);
+    EMPTY_RESULT(result);
     (void)fixture_add_arm(&result, PLACE_PARTITION, 2, true);
     size_t first = fixture_add_arm(&result, PLACE_PARTITION, 2, false);
     size_t again = fixture_add_arm(&result, PLACE_PARTITION, 2, false);

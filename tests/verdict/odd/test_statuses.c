@@ -15,9 +15,7 @@ static const enum placement placements[ARMS] = {PLACE_NONE, PLACE_SIZED, PLACE_P
 /* Findings of one round of n arms of the scan that ended for these reasons; "" = without error. */
 static void find(const char *const *reasons, size_t n, struct findings *findings)
 {
-    ENDED_BY(fixture_result_free) struct result result;
-    AUTO(analysis) analysis = {0};
-    fixture_result_init(&result);
+    EMPTY_RESULT(result);
     for (size_t i = 0; i < n; i++) {
         size_t arm = fixture_add_arm(&result, placements[i % ARMS], 1, false);
         result.arms[arm].bench = &scan;
@@ -27,7 +25,7 @@ static void find(const char *const *reasons, size_t n, struct findings *findings
         put_text(round->reason, "%s", reasons[i]);
     }
     *findings = (struct findings){0};
-    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
+    ANALYSED(analysis, &result);
     statuses_find(&analysis, findings);
 }
 

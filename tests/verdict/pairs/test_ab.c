@@ -225,7 +225,8 @@ TEST_WITHIN(ab_pairs_arms_by_their_place, set_up, tear_down)
 {
     size_t arms[] = {add_arm(PLACE_PARTITION, 0), add_arm(PLACE_SIZED, 0),
                      add_arm(PLACE_PARTITION, 1), add_arm(PLACE_SIZED, 1)};
-    f.variants.all[1].params = (struct opt_texts){.text = {"rows=64"}, .n = 1};
+    static const int64_t set[] = {32, 8}; /* rows, cols */
+    f.result.arms[arms[2]].params = f.result.arms[arms[3]].params = set;
     add_rounds(arms[0], arms[2], 60, 1.3);
     add_rounds(arms[1], arms[3], 60, 0.7);
     compare();
@@ -274,7 +275,7 @@ TEST_WITHIN(ab_variant_is_a_parameter, set_up, tear_down)
     char params[ROW_PARAMS_MAX];
     size_t arm = add_arm(PLACE_PARTITION, 1);
     const struct dims at = dims_parse(f.result.arms[arm].bench, "size=8");
-    row_put_params(&f.result, &f.result.arms[arm], &at, params);
+    row_put_params(&f.result, &f.result.arms[arm], NULL, &at, params);
     assert_string_equal(params, "rows=64;cols=8;slots=2;variant=b;size=8");
     assert_string_equal(row_key(params), "size=8");
 }

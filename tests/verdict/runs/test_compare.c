@@ -42,6 +42,10 @@ static void two_free(struct two *two)
             sim_run_free(&two->made[side][i]);
 }
 
+#define TWO(name, ...)                                                                             \
+    AUTO(two) name;                                                                                \
+    two_init(&name, __VA_ARGS__)
+
 static void compare(struct two *two)
 {
     assert_int_equal(compare_make(two->sides, &two->options, &two->comparisons, NULL), 0);
@@ -67,8 +71,7 @@ TEST(compare_finds_what_changed_and_which_way)
     } all[] = {
         {1.2, OUTCOME_SLOWER}, {1 / 1.2, OUTCOME_FASTER}, {1, OUTCOME_SAME}, {1.02, OUTCOME_SAME}};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        AUTO(two) two;
-        two_init(&two, RUNS, all[i].slower);
+        TWO(two, RUNS, all[i].slower);
         compare(&two);
         assert_int_equal(two.comparisons.n, 2);
         for (size_t k = 0; k < 2; k++) {
@@ -84,8 +87,7 @@ TEST(compare_finds_what_changed_and_which_way)
 
 TEST(compare_of_single_runs_needs_a_large_difference)
 {
-    AUTO(two) two;
-    two_init(&two, 1, 1.15);
+    TWO(two, 1, 1.15);
     compare(&two);
     assert_int_equal(first(&two)->evidence.outcome, OUTCOME_UNCLEAR);
     assert_has(first(&two)->reason, "'contend ab'");
@@ -117,8 +119,7 @@ TEST(compare_takes_the_spread_from_the_history)
 
 TEST(compare_has_a_floor_in_the_unit)
 {
-    AUTO(two) two;
-    two_init(&two, RUNS, 1.2);
+    TWO(two, RUNS, 1.2);
     for (int side = 0; side < 2; side++)
         for (size_t i = 0; i < RUNS; i++)
             row_of(&two, side, i, 1)->median *= 1e-6; /* 1.0 and 1.2 us */
@@ -209,8 +210,7 @@ TEST(compare_takes_censored_rows_as_bounds)
                {0, 0.5, OUTCOME_FASTER},
                {1, 1, OUTCOME_UNCLEAR}};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        AUTO(two) two;
-        two_init(&two, RUNS, all[i].slower);
+        TWO(two, RUNS, all[i].slower);
         row_of(&two, all[i].side, 0, 0)->status = STATUS_CENSORED;
         compare(&two);
         assert_int_equal(first(&two)->evidence.outcome, all[i].outcome);
@@ -219,8 +219,7 @@ TEST(compare_takes_censored_rows_as_bounds)
 
 TEST(compare_lists_what_one_side_lacks)
 {
-    AUTO(two) two;
-    two_init(&two, 1, 1);
+    TWO(two, 1, 1);
     struct row *row = row_of(&two, 1, 0, 0);
     row->metric = VALUE_STATUS;
     row->status = STATUS_FAILED;
@@ -249,8 +248,7 @@ TEST(compare_does_not_leave_failed_runs_out)
 {
     static const double slower[] = {1, 1 / 1.2, 1.5};
     for (int i = 0; i < 6; i++) {
-        AUTO(two) two;
-        two_init(&two, RUNS, slower[i / 2]);
+        TWO(two, RUNS, slower[i / 2]);
         fail_run(&two, 1, i % 2);
         fail_run(&two, 3, i % 2);
         compare(&two);
@@ -264,8 +262,7 @@ TEST(compare_does_not_leave_failed_runs_out)
 
 TEST(compare_refuses_all_verdicts)
 {
-    AUTO(two) two;
-    two_init(&two, RUNS, 2);
+    TWO(two, RUNS, 2);
     two.options.refused = "another machine";
     compare(&two);
     assert_int_equal(comparisons_count(&two.comparisons, OUTCOME_MISSING), 2);
@@ -275,8 +272,7 @@ TEST(compare_refuses_all_verdicts)
 
 TEST(compare_judges_only_what_gates)
 {
-    AUTO(two) two;
-    two_init(&two, RUNS, 2);
+    TWO(two, RUNS, 2);
     for (int side = 0; side < 2; side++)
         for (size_t i = 0; i < RUNS; i++)
             row_of(&two, side, i, 0)->metric = "helper_cpu";
@@ -289,8 +285,7 @@ TEST(compare_judges_only_what_gates)
 /* The other metric of the same steps shows no change. */
 TEST(compare_believes_a_metric_only_with_its_mate)
 {
-    AUTO(two) two;
-    two_init(&two, RUNS, 1);
+    TWO(two, RUNS, 1);
     for (size_t i = 0; i < RUNS; i++) {
         row_of(&two, 1, i, 0)->median *= 1 / 1.2; /* lower throughput .. */
         row_of(&two, 1, i, 1)->median *= 1 / 1.2; /* .. by shorter steps */
@@ -312,8 +307,7 @@ TEST(compare_says_what_is_left_in_clock_cycles)
     };
     static const struct bench bench = {
         .name = "matmul", .ops_unit = "", .metrics = metrics, .scan = fixture_no_scan};
-    AUTO(two) two;
-    two_init(&two, RUNS, 1);
+    TWO(two, RUNS, 1);
     for (int side = 0; side < 2; side++)
         for (size_t i = 0; i < RUNS; i++) {
             two.made[side][i].result.arms[0].bench = &bench;
@@ -374,8 +368,7 @@ TEST(compare_does_not_count_what_the_machine_moved)
 /* A row without a pair says in what the other side's differs: the placement, or options. */
 TEST(compare_says_what_keeps_rows_apart)
 {
-    AUTO(two) two;
-    two_init(&two, 1, 1);
+    TWO(two, 1, 1);
     for (size_t metric = 0; metric < 2; metric++)
         row_of(&two, 1, 0, metric)->placement = "sized";
     const char *placement = row_of(&two, 0, 0, 0)->placement;

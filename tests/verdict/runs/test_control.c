@@ -63,12 +63,11 @@ TEST(control_says_how_the_machine_moved)
 TEST(control_changes_nothing_else)
 {
     struct result with, without;
-    AUTO(verdict) verdict;
     make_run(&with, 10, 1);
     fixture_demo(&without);
     FREED char *text = fixture_print(&with, false), *want = fixture_print(&without, false);
     assert_string_equal(text, want);
-    assert_int_equal(verdict_make(&with, NULL, &verdict, NULL), 0);
+    JUDGED(verdict, &with);
     size_t rows = 0;
     for (size_t i = 0; i < verdict.analysis.rows.n; i++)
         rows += !strcmp(verdict.analysis.rows.row[i].role, "canary");
@@ -93,9 +92,8 @@ static const struct finding *moved_among(const struct verdict *verdict)
 TEST(control_that_moved_is_said)
 {
     ENDED_BY(fixture_result_free) struct result result;
-    AUTO(verdict) verdict;
     make_run(&result, 10, 0.5);
-    assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
+    JUDGED(verdict, &result);
     const struct finding *moved = moved_among(&verdict);
     assert_non_null(moved);
     assert_int_equal(moved->severity, FINDING_NOTE);

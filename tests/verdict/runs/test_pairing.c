@@ -6,15 +6,15 @@
 
 enum { ROWS = 4 };
 
-/* Two runs whose rows tests change before the pairing. */
-struct two {
+/* Two runs whose rows tests change before the pairing; begin() ends those before. */
+static struct two {
     struct row rows[2][ROWS];
     struct analysis analyses[2];
     const struct analysis *runs[2];
     struct pairing_runs sides[PAIRING_SIDES];
     struct pairing pairing;
     struct err err;
-};
+} two;
 
 static struct row make_row(const char *placement, const char *metric)
 {
@@ -33,34 +33,34 @@ static struct row make_row(const char *placement, const char *metric)
     return row;
 }
 
-static void two_init(struct two *two)
+static void begin(void)
 {
-    *two = (struct two){0};
+    pairing_free(&two.pairing);
+    two = (struct two){0};
     for (int run = 0; run < 2; run++) {
-        two->rows[run][0] = make_row("none", "step_time");
-        two->rows[run][1] = make_row("none", "throughput");
-        two->rows[run][2] = make_row("partition", "step_time");
-        two->rows[run][3] = make_row("sized", "step_time");
-        two->analyses[run].rows = (struct rows){.n = ROWS, .row = two->rows[run]};
-        two->runs[run] = &two->analyses[run];
+        two.rows[run][0] = make_row("none", "step_time");
+        two.rows[run][1] = make_row("none", "throughput");
+        two.rows[run][2] = make_row("partition", "step_time");
+        two.rows[run][3] = make_row("sized", "step_time");
+        two.analyses[run].rows = (struct rows){.n = ROWS, .row = two.rows[run]};
+        two.runs[run] = &two.analyses[run];
     }
-    two->sides[PAIRING_BASE] = (struct pairing_runs){"base", 1, &two->runs[0]};
-    two->sides[PAIRING_OTHER] = (struct pairing_runs){"new", 1, &two->runs[1]};
+    two.sides[PAIRING_BASE] = (struct pairing_runs){"base", 1, &two.runs[0]};
+    two.sides[PAIRING_OTHER] = (struct pairing_runs){"new", 1, &two.runs[1]};
 }
 
-static int pair(struct two *two)
+static int pair(void)
 {
-    return pairing_make(two->sides, &two->pairing, &two->err);
+    return pairing_make(two.sides, &two.pairing, &two.err);
 }
 
 TEST(pairing_keeps_the_order_of_the_first_side)
 {
-    struct two two;
-    two_init(&two);
+    begin();
     struct row moved = two.rows[1][0];
     two.rows[1][0] = two.rows[1][3];
     two.rows[1][3] = moved;
-    assert_int_equal(pair(&two), 0);
+    assert_int_equal(pair(), 0);
     assert_int_equal(two.pairing.n, ROWS);
     for (size_t i = 0; i < ROWS; i++) {
         const struct pair *one = &two.pairing.pairs[i];
@@ -71,15 +71,13 @@ TEST(pairing_keeps_the_order_of_the_first_side)
     }
     assert_true(pair_is_of_same_arm(&two.pairing.pairs[0], &two.pairing.pairs[1]));
     assert_false(pair_is_of_same_arm(&two.pairing.pairs[0], &two.pairing.pairs[2]));
-    pairing_free(&two.pairing);
 }
 
 /* Columns that distinguish rows: with each of them the two sides have one more pair. */
 TEST(pairing_tells_rows_apart_by_every_column)
 {
-    struct two two;
     for (int column = 0; column < 8; column++) {
-        two_init(&two);
+        begin();
         struct row *row = &two.rows[1][2];
         if (column == 0)
             row->device = "sim";
@@ -97,66 +95,55 @@ TEST(pairing_tells_rows_apart_by_every_column)
             row->workers = 1;
         else
             row->metric = "helper_cpu";
-        assert_int_equal(pair(&two), 0);
+        assert_int_equal(pair(), 0);
         assert_int_equal(two.pairing.n, ROWS + 1);
         assert_int_equal(two.pairing.pairs[2].n[PAIRING_OTHER], 0);
         assert_int_equal(two.pairing.pairs[ROWS].n[PAIRING_BASE], 0);
-        pairing_free(&two.pairing);
     }
 }
 
 TEST(pairing_refuses_two_rows_of_the_same)
 {
-    struct two two;
-    two_init(&two);
+    begin();
     two.rows[1][3] = two.rows[1][2];
-    assert_int_equal(pair(&two), -EINVAL);
+    assert_int_equal(pair(), -EINVAL);
     assert_has(two.err.msg, "duplicate rows");
-    pairing_free(&two.pairing);
 }
 
 TEST(pairing_refuses_other_units_and_directions)
 {
-    struct two two;
-    two_init(&two);
+    begin();
     put_text(two.rows[1][0].unit, "ms");
-    assert_int_equal(pair(&two), -EINVAL);
+    assert_int_equal(pair(), -EINVAL);
     assert_has(two.err.msg, "not the same metric");
-    pairing_free(&two.pairing);
-    two_init(&two);
+    begin();
     two.rows[1][0].better = "higher";
-    assert_int_equal(pair(&two), -EINVAL);
-    pairing_free(&two.pairing);
+    assert_int_equal(pair(), -EINVAL);
 }
 
 TEST(pairing_finds_why_an_arm_has_no_rows)
 {
-    struct two two;
-    two_init(&two);
+    begin();
     two.rows[1][2].metric = VALUE_STATUS;
     two.rows[1][2].status = STATUS_FAILED;
-    assert_int_equal(pair(&two), 0);
+    assert_int_equal(pair(), 0);
     const struct row *why;
     const struct pairing *pairing = &two.pairing;
     assert_int_equal(pairing_count_ended(pairing, &pairing->pairs[2], PAIRING_OTHER, 1, &why), 1);
     assert_ptr_equal(why, &two.rows[1][2]);
     assert_int_equal(pairing_count_ended(pairing, &pairing->pairs[0], PAIRING_OTHER, 1, &why), 0);
     assert_null(why);
-    pairing_free(&two.pairing);
 }
 
 /* Sets arm and parameters of all rows; other_last: of the last row of the other run, or NULL. */
-static void set_params(struct two *two, const struct arm *arm, const char *base, const char *other,
+static void set_params(const struct arm *arm, const char *base, const char *other,
                        const char *other_last)
 {
     for (int run = 0; run < 2; run++)
         for (int row = 0; row < ROWS; row++) {
             const char *last = row == ROWS - 1 ? other_last : NULL;
-            two->rows[run][row].arm = arm;
-            (void)snprintf(two->rows[run][row].params, ROW_PARAMS_MAX, "%s",
-                           !run   ? base
-                           : last ? last
-                                  : other);
+            two.rows[run][row].arm = arm;
+            put_text(two.rows[run][row].params, "%s", !run ? base : last ? last : other);
         }
 }
 
@@ -183,13 +170,11 @@ TEST(pairing_of_new_parameters)
     const struct bench bench = {.name = "pipeline", .opts = opts};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arm arm = {.bench = &bench};
-        struct two two;
-        two_init(&two);
-        set_params(&two, &arm, cases[i].base, cases[i].other, cases[i].other_last);
-        assert_int_equal(pair(&two), 0);
+        begin();
+        set_params(&arm, cases[i].base, cases[i].other, cases[i].other_last);
+        assert_int_equal(pair(), 0);
         if (two.pairing.n != cases[i].pairs)
             fail_msg("case %zu: %zu pairs", i, two.pairing.n);
-        pairing_free(&two.pairing);
     }
 }
 
@@ -217,19 +202,17 @@ TEST(pairing_across_placements)
 {
     static const struct bench bench = {.name = "pipeline"};
     static const struct arm arm = {.bench = &bench};
-    struct two two;
-    two_init(&two);
+    begin();
     for (int run = 0; run < 2; run++)
         for (size_t i = 0; i < ROWS; i++)
             two.rows[run][i].arm = &arm;
     two.sides[PAIRING_BASE].placement = "partition";
     two.sides[PAIRING_OTHER].placement = "sized";
-    assert_int_equal(pair(&two), 0);
+    assert_int_equal(pair(), 0);
     assert_int_equal(two.pairing.n, 1);
     const struct pair *only = &two.pairing.pairs[0];
     assert_ptr_equal(only->rows[PAIRING_BASE]->row, &two.rows[0][2]);
     assert_ptr_equal(only->rows[PAIRING_OTHER]->row, &two.rows[1][3]);
-    pairing_free(&two.pairing);
 }
 
 /* A control says how the machine changed, and keeps its own placement. */
@@ -238,16 +221,14 @@ TEST(pairing_across_placements_keeps_controls)
     static const struct bench bench = {.name = "pipeline"};
     static const struct arm control = {.bench = &bench, .is_control = true},
                             arm = {.bench = &bench};
-    struct two two;
-    two_init(&two);
+    begin();
     for (int run = 0; run < 2; run++)
         for (size_t i = 0; i < ROWS; i++)
             two.rows[run][i].arm = i < 2 ? &control : &arm;
     two.sides[PAIRING_BASE].placement = "partition";
     two.sides[PAIRING_OTHER].placement = "sized";
-    assert_int_equal(pair(&two), 0);
+    assert_int_equal(pair(), 0);
     assert_int_equal(two.pairing.n, 3);
     for (size_t i = 0; i < 3; i++)
         assert_true(two.pairing.pairs[i].n[PAIRING_BASE] && two.pairing.pairs[i].n[PAIRING_OTHER]);
-    pairing_free(&two.pairing);
 }

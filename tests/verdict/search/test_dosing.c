@@ -92,7 +92,6 @@ TEST(dosing_begins_where_nothing_is_taken)
     struct dosing dosing = {.doses = "bandwidth=0.5,0.8"};
     AUTO(topo) topo;
     ENDED_BY(fixture_result_free) struct result result;
-    AUTO(analysis) analysis;
     struct dosing_curves curves;
     assert_int_equal(arrange(&dosing, &topo, &result, NULL), 0);
     assert_string_equal(arm_name(&result.arms[1]), "none+bandwidth-0.8");
@@ -102,7 +101,7 @@ TEST(dosing_begins_where_nothing_is_taken)
         if (dose_is_idle(&result.arms[i].dose)) /* as a file may have it */
             result.arms[i].dose = (struct dose){DOSE_CPU, 0};
     }
-    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
+    ANALYSED(analysis, &result);
     assert_true(dosing_read(&analysis, &curves));
     assert_int_equal(curves.kind, DOSE_BANDWIDTH);
     assert_int_equal(curves.n, 3);
@@ -134,11 +133,10 @@ TEST(dosing_says_what_each_placement_keeps_and_how_to_apply_the_best)
     struct dosing dosing;
     AUTO(topo) topo;
     ENDED_BY(fixture_result_free) struct result result;
-    AUTO(analysis) analysis;
     struct dosing_curves curves;
     AUTO(findings) findings = {0};
     measure("cpu=10,20,40%", 0.02, &dosing, &topo, &result);
-    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
+    ANALYSED(analysis, &result);
     assert_true(dosing_read(&analysis, &curves));
     assert_int_equal(curves.n, 4);
     assert_int_equal(curves.nplacements, 2);
@@ -181,13 +179,12 @@ TEST(dosing_advises_what_is_faster_in_every_round)
         struct dosing dosing;
         AUTO(topo) topo;
         ENDED_BY(fixture_result_free) struct result result;
-        AUTO(analysis) analysis;
         AUTO(findings) findings = {0};
         measure("cpu=1%", 0.1, &dosing, &topo, &result);
         set_round(&result, PLACE_NONE, 12); /* where it loses nothing */
         if (slow_once)
             set_round(&result, PLACE_PARTITION, 13);
-        assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
+        ANALYSED(analysis, &result);
         dosing_judge(&analysis, &findings);
         assert_int_equal(findings.n, 1);
         assert_lacks(findings.all[0].sentence, "keeps the most");
@@ -203,12 +200,11 @@ TEST(dosing_takes_no_dose_that_failed)
     struct dosing dosing;
     AUTO(topo) topo;
     ENDED_BY(fixture_result_free) struct result result;
-    AUTO(analysis) analysis;
     struct dosing_curves curves;
     AUTO(findings) findings = {0};
     measure("cpu=20%", 0, &dosing, &topo, &result);
     result.arms[1].observations[1].status = STATUS_FAILED; /* the round of none at 20% */
-    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
+    ANALYSED(analysis, &result);
     assert_true(dosing_read(&analysis, &curves));
     assert_true(isnan(curves.point[0][1].retention.ratio) && isnan(curves.point[0][1].rate));
     dosing_judge(&analysis, &findings);
@@ -225,13 +221,11 @@ static void draw(const char *doses)
     struct dosing dosing;
     AUTO(topo) topo;
     ENDED_BY(fixture_result_free) struct result result;
-    AUTO(analysis) analysis;
     FREED char *text = NULL;
-    size_t size;
     measure(doses, 0, &dosing, &topo, &result);
-    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
+    ANALYSED(analysis, &result);
     const struct figure_data data = {.analysis = &analysis, .result = &result, .host = "h"};
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = unit_print_into(&text);
     assert_int_equal(figure_dosing(&data, out, NULL), 0);
     assert_int_equal(fclose(out), 0);
     assert_has(text, "\n0 100 100 100\n19 60 60 60\n");
@@ -252,14 +246,13 @@ TEST(dosing_of_a_scan_is_what_compare_gates)
     static const enum placement placements[] = {PLACE_NONE, PLACE_PARTITION};
     struct fixture_scan_machine machine = fixture_gpus;
     ENDED_BY(fixture_result_free) struct result result;
-    AUTO(analysis) analysis;
     struct dosing_curves curves;
     machine.placements = placements;
     machine.nplacements = 2;
     fixture_scans_make(&machine, "collective", &result);
     result.arms[1].placement = PLACE_NONE;
     result.arms[1].dose = (struct dose){DOSE_CPU, 0.2};
-    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
+    ANALYSED(analysis, &result);
     assert_true(dosing_has(result.arms[0].bench) && dosing_read(&analysis, &curves));
     const struct dims *at = &curves.what.dims;
     const unsigned by_size = dim_find_kind(result.arms[0].bench, DIM_BYTES);

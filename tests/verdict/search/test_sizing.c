@@ -73,12 +73,11 @@ TEST(sizing_reads_both_curves_and_predicts_one_by_the_other)
     AUTO(topo) topo;
     struct sizing sizing = {0};
     ENDED_BY(fixture_result_free) struct result result;
-    AUTO(analysis) analysis;
     struct sizing_curves curves;
     AUTO(findings) findings = {0};
     measure(&topo, &sizing, &result);
     assert_int_equal(result.narms, 8 + 6); /* one worker on 1 to 16 cores, two workers on 1 to 8 */
-    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
+    ANALYSED(analysis, &result);
     assert_true(sizing_read(&analysis, &curves));
     assert_int_equal(curves.n, 8);
     assert_int_equal(curves.workers, 2);
@@ -104,11 +103,10 @@ TEST(sizing_takes_no_count_that_failed)
     AUTO(topo) topo;
     struct sizing sizing = {0};
     ENDED_BY(fixture_result_free) struct result result;
-    AUTO(analysis) analysis;
     struct sizing_curves curves;
     measure(&topo, &sizing, &result);
     result.arms[3].observations[1].status = STATUS_FAILED; /* one worker on 4 cores */
-    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
+    ANALYSED(analysis, &result);
     assert_true(sizing_read(&analysis, &curves));
     assert_int_equal(curves.solo[3].cores, 4);
     assert_true(isnan(curves.solo[3].rate));
@@ -121,14 +119,13 @@ TEST(sizing_predicts_nothing_from_what_failed)
     AUTO(topo) topo;
     struct sizing sizing = {0};
     ENDED_BY(fixture_result_free) struct result result;
-    AUTO(analysis) analysis;
     struct sizing_curves curves;
     measure(&topo, &sizing, &result);
     for (size_t i = 0; i < result.narms; i++)
         for (unsigned w = 0; w < result.arms[i].plan.nworkers; w++)
             result.arms[i].plan.workers[w].gpu = 0;
     result.arms[3].observations[1].status = STATUS_FAILED; /* one worker on 4 cores */
-    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
+    ANALYSED(analysis, &result);
     assert_true(sizing_read(&analysis, &curves));
     double best = curves.solo[4].rate;
     assert_true(fabs(curves.predicted[0] / best - 0.5) < 1e-6); /* 2 x a quarter */

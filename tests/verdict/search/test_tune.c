@@ -706,13 +706,11 @@ TEST(tune_makes_fewer_fresh_rounds_where_they_take_longer)
 TEST(tune_prints_settings_at_80_columns)
 {
     ENDED_BY(end) struct tuned tuned = {0};
-    AUTO(analysis) analysis = {0};
     FREED char *text = NULL;
-    size_t size = 0;
     begin(&tuned, "package:1 core:8 pu:1");
     measure(&tuned, sized_is_near);
-    assert_int_equal(analysis_make(&tuned.result, &analysis, NULL), 0);
-    FILE *out = open_memstream(&text, &size);
+    ANALYSED(analysis, &tuned.result);
+    FILE *out = unit_print_into(&text);
     AUTO(doc) doc = {0};
     tune_add_to_doc(&analysis, &doc);
     doc_print(&doc, out, false, true);
