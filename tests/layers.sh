@@ -66,14 +66,14 @@ tools_of() {
 check_order() {
     local folder tool
     for folder in $(line_of kernels); do
-        may_include "(harness/lib/base/err\.h\"|kernels/($(line_of kernels | up_to "$folder"))/[^/]+\")" \
+        may_include "(harness/lib/err\.h\"|kernels/($(line_of kernels | up_to "$folder"))/[^/]+\")" \
             < <(sources "kernels/$folder" -maxdepth 1)
     done
     for folder in $(line_of bench); do
-        may_include "(kernels/|bench/registry\.h\"|bench/($(line_of bench | up_to "$folder"))/[^/]+\"|harness/($(line_of harness | up_to machine/gpu))/)" \
+        may_include "(kernels/|bench/registry\.h\"|bench/($(line_of bench | up_to "$folder"))/[^/]+\"|harness/($(line_of harness | up_to machine))/)" \
             < <(sources "bench/$folder" -maxdepth 1)
     done
-    may_include "(bench/registry\.h\"|harness/($(line_of harness | up_to machine/gpu))/)" \
+    may_include "(bench/registry\.h\"|harness/($(line_of harness | up_to machine))/)" \
         < <(sources bench -maxdepth 1)
     for folder in $(line_of harness); do
         may_include "(version\.h\"|harness/($(line_of harness | up_to "$folder"))/[^/]+\")" \
@@ -92,22 +92,22 @@ check_order() {
 
 check_neighbours() {
     local shows='figures do not know what people read, nor the other way round'
-    must_not '"harness/show/(report|doc|result|html)/' "$shows" < <(sources harness/show/data; sources harness/show/figures)
+    must_not '"harness/show/(report|doc|result|html)/' "$shows" < <(sources harness/show/figures; sources harness/show/figures)
     must_not '"harness/show/(data|figures)/' "$shows" \
         < <(sources harness/show ! -path '*/draw/*' ! -path '*/data/*' ! -path '*/figures/*')
-    must_not '"harness/(?!(lib/base|contract|machine|plan)/)' "emit knows plans, and nothing that runs" \
+    must_not '"harness/(?!(lib|contract|machine|plan)/)' "emit knows plans, and nothing that runs" \
         < <(sources harness/plan/emit)
 }
 
 check_owners() {
     must_not '\bexit\(' "only main.c ends the program" \
         < <(sources kernels; sources bench; sources harness ! -path 'harness/main.c' ! -path 'harness/*/main.c')
-    must_not 'include <hwloc' "hwloc stays inside machine/topo/topo_source and topo_load" \
-        < <(sources bench; sources harness ! -path 'harness/machine/topo/topo_source.*' \
-            ! -path 'harness/machine/topo/topo_load.c')
+    must_not 'include <hwloc' "hwloc stays inside machine/topo_source and topo_load" \
+        < <(sources bench; sources harness ! -path 'harness/machine/topo_source.*' \
+            ! -path 'harness/machine/topo_load.c')
     must_not 'include <jansson' "jansson stays inside store and the JSON of tools" \
         < <(sources bench; sources harness ! -path 'harness/store/*' ! -path 'harness/*/json/*' \
-            ! -path 'harness/validate/files/*')
+            ! -path 'harness/validate/*')
     must_not 'include <mpi\.h' "MPI stays inside bench/collective/contend_mpi.c" \
         < <(sources kernels; sources bench ! -path 'bench/collective/contend_mpi.c'; sources harness)
     must_not '\blisten\(' "no part opens a port" < <(sources kernels; sources bench; sources harness)
@@ -139,13 +139,13 @@ check_pure() {
 # The pure folders. Exceptions: text prints, opt and cli print help, options parses. In doctor only the view and the
 # checks are pure.
 pure() {
-    sources harness/lib/base ! -name 'text.*' ! -name 'opt.*' ! -name 'cli.*'
-    sources harness/lib/stats
+    sources harness/lib ! -name 'text.*' ! -name 'opt.*' ! -name 'cli.*'
+    sources harness/lib
     sources harness/plan ! -name 'options.*'
-    sources harness/rows
+    sources harness/record
     sources harness/verdict
     sources harness/validate/rules
-    sources harness/validate/fleet
+    sources harness/validate
     sources harness/doctor -regex '.*/\(view\|check\)[^/]*'
 }
 
@@ -172,7 +172,7 @@ make_tree() {
                 >"$1/$top/$folder/a.c"
         done
     done
-    printf '#include "bench/registry.h"\n#include "harness/contract/bench.h"\n' >"$1/bench/b.c"
+    printf '#include "bench/registry.h"\n#include "harness/engine/contract/bench.h"\n' >"$1/bench/b.c"
     printf '#include "bench/registry.h"\n#include "harness/cmd/c.h"\nexit(code);\n' \
         >"$1/harness/main.c"
     printf '#include "bench/registry.h"\n#include "harness/cmd/common/c.h"\nexit(code);\n' \
@@ -206,23 +206,23 @@ self_test() {
     plant_neighbours kernels
     plant_neighbours bench
     plant_neighbours harness
-    planted kernels/cpu/a.c '#include "harness/lib/base/units.h"'
+    planted kernels/cpu/a.c '#include "harness/lib/units.h"'
     planted kernels/gpu/a.cu '#include "bench/device/device.h"'
-    planted bench/gpu/a.c '#include "harness/plan/placement/plan.h"'
+    planted bench/gpu/a.c '#include "harness/plan/plan.h"'
     planted bench/b.c '#include "bench/gpu/gpu.h"'
     planted harness/contract/a.h '# include "kernels/prep/prep.h"'
     planted harness/engine/run/a.c '#include "bench/registry.h"'
-    planted harness/cmd/a.c '#include "harness/doctor/view/view.h"'
-    planted harness/doctor/cmd/a.c '#include "harness/comms/view/total.h"'
+    planted harness/cmd/a.c '#include "harness/doctor/reader/view.h"'
+    planted harness/doctor/cmd/a.c '#include "harness/comms/total.h"'
     planted harness/doctor/cmd/a.c '#include "harness/cmd/session/session.h"'
-    planted harness/comms/logs/a.c '#include "harness/comms/view/total.h"'
+    planted harness/comms/logs/a.c '#include "harness/comms/total.h"'
     planted harness/main.c '#include "kernels/prep/prep.h"'
-    planted harness/main.c '#include "harness/engine/run/run.h"'
-    planted harness/doctor/main.c '#include "harness/doctor/view/view.h"'
-    planted harness/commands.c '#include "harness/doctor/cmd/options.h"'
-    planted harness/show/html/a.c '#include "harness/show/data/dat.h"'
-    planted harness/show/report/a.c '#include "harness/show/data/dat.h"'
-    planted harness/plan/emit/a.c '#include "harness/lib/files/file.h"'
+    planted harness/main.c '#include "harness/engine/run.h"'
+    planted harness/doctor/main.c '#include "harness/doctor/reader/view.h"'
+    planted harness/commands.c '#include "harness/doctor/options.h"'
+    planted harness/show/html/a.c '#include "harness/show/figures/dat.h"'
+    planted harness/show/report/a.c '#include "harness/show/figures/dat.h"'
+    planted harness/plan/emit/a.c '#include "harness/lib/sys/file.h"'
     planted harness/plan/emit/a.c '    puts("x");'
     planted harness/engine/run/a.c '    exit(1);'
     planted harness/engine/run/a.c '#include <hwloc.h>'
@@ -233,7 +233,7 @@ self_test() {
     planted harness/plan/placement/a.c '    fprintf(stderr, "x");'
     planted harness/lib/base/a.c '#include <unistd.h>'
     planted harness/lib/base/a.c '    FILE *file = fopen(path, "r");'
-    planted harness/doctor/check/check.c '#include <unistd.h>'
+    planted harness/doctor/checks/check.c '#include <unistd.h>'
     planted harness/rows/a.c '    x = rand();'
     planted harness/verdict/odd/a.c '    puts("x");'
     planted harness/engine/worker/a.c '    (void)kill(-pid, SIGKILL);'

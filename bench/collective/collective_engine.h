@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 #include "kernels/collective/collective_call.h"
 
 /* One operation of one rank, from time_each. */

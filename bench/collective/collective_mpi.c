@@ -13,7 +13,7 @@
 #include "bench/collective/collective_engine.h"
 #include "bench/collective/collective_scan.h"
 #include "bench/common/memory.h"
-#include "harness/contract/mpi_ops.h"
+#include "harness/engine/contract/mpi_ops.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/collective/collective_value.h"
 

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 
 #include "bench/gpu/gpu.h"
-#include "harness/lib/files/proc.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/proc.h"
 #include "kernels/collective/gpu_collective.h"
 #include "kernels/collective/nccl_api.h"
 

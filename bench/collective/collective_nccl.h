@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 
 struct gpu_collective;
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats.h"
 
 size_t collective_range_count(const struct collective_range *range)
 {

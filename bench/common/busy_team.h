@@ -13,7 +13,7 @@
 #ifndef CONTEND_BENCH_COMMON_BUSY_TEAM_H
 #define CONTEND_BENCH_COMMON_BUSY_TEAM_H
 
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 
 struct busy_team {
     struct busy_team_state *state; /* NULL = closed */

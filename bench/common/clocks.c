@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/files/proc.h"
+#include "harness/lib/sys/proc.h"
 
 static char boot_id[CLOCKS_ID];
 

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 
 enum { CLOCKS_ID = 40 };
 

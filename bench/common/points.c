@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/stats/random.h"
+#include "harness/lib/random.h"
 
 /* Entries begin..end-1 of the log of values. */
 struct part {

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 
 /* 0 or the first error, -errno with its reason in ctx->err; after an error no function is
  * called. */

@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 
 struct slice {
     uint64_t begin_ns, end_ns; /* the part that counts, on clock_now_ns */

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 
 struct team {
     struct team_shared *shared;

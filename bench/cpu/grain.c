@@ -29,7 +29,7 @@
 #include "bench/common/team.h"
 #include "bench/cpu/team_barrier.h"
 #include "bench/registry.h"
-#include "harness/lib/base/bitset.h"
+#include "harness/lib/bitset.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/cpu/regions.h"
 

@@ -18,10 +18,10 @@
 #include <math.h>
 #include <sys/prctl.h>
 
-#include "bench/common/awake.h"
 #include "bench/common/team.h"
+#include "bench/cpu/awake.h"
 #include "bench/registry.h"
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats.h"
 #include "harness/lib/sys/clock.h"
 
 enum { SLEEPS_LEAST = 10, SLEEPS_MOST = 400, STATES = 2 };

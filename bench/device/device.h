@@ -19,8 +19,8 @@
 #include <stdint.h>
 
 #include "bench/device/host_buffers.h"
-#include "harness/contract/bench.h"
-#include "harness/lib/base/err.h"
+#include "harness/engine/contract/bench.h"
+#include "harness/lib/err.h"
 #include "kernels/prep/prep_gpu.h"
 
 struct device_config {

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 #include "kernels/collective/collective_call.h"
 
 struct reduce_config {

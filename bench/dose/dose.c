@@ -1,5 +1,5 @@
 /*
- * Contention at a dose: aggressors take what contract/dose.h defines from the workers on their
+ * Contention at a dose: aggressors take what lib/dose.h defines from the workers on their
  * CPUs, and a closed loop holds the level. The load behind other benchmarks and commands (--dose),
  * or beside anything else that runs on its CPUs.
  *

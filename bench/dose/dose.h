@@ -2,8 +2,8 @@
 #ifndef CONTEND_BENCH_DOSE_DOSE_H
 #define CONTEND_BENCH_DOSE_DOSE_H
 
-#include "harness/contract/bench.h"
-#include "harness/contract/dose.h"
+#include "harness/engine/contract/bench.h"
+#include "harness/lib/dose.h"
 
 struct dose_ops {
     /* Starts the aggressors, until bench_close. */

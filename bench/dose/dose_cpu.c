@@ -13,7 +13,7 @@
 
 #include "bench/dose/dose.h"
 #include "bench/dose/dose_team.h"
-#include "harness/lib/stats/random.h"
+#include "harness/lib/random.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/cpu/busy.h"
 

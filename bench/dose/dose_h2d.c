@@ -18,7 +18,7 @@
 #include <math.h>
 
 #include "bench/dose/dose_team.h"
-#include "harness/lib/stats/random.h"
+#include "harness/lib/random.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/gpu/copy/gpu_upload.h"
 

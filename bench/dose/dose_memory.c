@@ -9,7 +9,7 @@
  * again, so the workers' cost to the probe cancels.
  *
  * How aggressors press is chosen on this machine: sequential or random lines
- * (bench/cpu/thrash/aggressor.h), whichever slows the probe more, on as few CPUs as suffice. If
+ * (bench/cpu/aggressor.h), whichever slows the probe more, on as few CPUs as suffice. If
  * they are too few for the level, more of them press. The place of pressing within a period is
  * random, so that it does not synchronize with the workers.
  */
@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "bench/common/memory.h"
-#include "bench/cpu/thrash/aggressor.h"
+#include "bench/cpu/aggressor.h"
 #include "bench/dose/dose.h"
 #include "bench/dose/dose_team.h"
 #include "bench/dose/memory_loop.h"

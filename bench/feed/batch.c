@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/base/units.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/units.h"
 #include "kernels/cpu/mix64.h"
 #include "kernels/prep/prep_isa.h"
 #include "kernels/prep/prep_ref.h"

@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/lib/base/err.h"
+#include "harness/lib/err.h"
 #include "kernels/collective/collective_call.h"
 
 enum pattern { PATTERN_WHOLE, PATTERN_DDP, PATTERN_ZERO, PATTERN_FSDP, PATTERN_ACCUMULATE };

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "harness/lib/base/str.h"
+#include "harness/lib/str.h"
 
 int gpu_error_of(int rc, const char *name, struct err *err)
 {
@@ -21,7 +21,7 @@ const char *gpu_name(const struct bench_machine *machine, const char *pci_bdf)
 
 #ifdef CONTEND_HAVE_CUDA
 
-#include "harness/lib/base/str.h"
+#include "harness/lib/str.h"
 #include "kernels/gpu/gpu_common.h"
 
 /* Checks that CUDA shows GPUs and the machine lists some. */

@@ -7,7 +7,7 @@
 #ifndef CONTEND_BENCH_GPU_GPU_H
 #define CONTEND_BENCH_GPU_GPU_H
 
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 
 /*
  * -ENOTSUP with the reason: built without CUDA, no driver or an old one, no GPU in ctx->machine, or

@@ -40,7 +40,7 @@
 #include "bench/gpu/gpu_matmul_slice.h"
 #include "bench/gpu/gpu_peak.h"
 #include "bench/registry.h"
-#include "harness/lib/say/log.h"
+#include "harness/lib/sys/log.h"
 #include "kernels/matmul/gpu_matmul_data.h"
 
 /* Steps and limits of n. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "bench/gpu/gpu.h"
-#include "harness/lib/say/log.h"
+#include "harness/lib/sys/log.h"
 
 void gpu_set_init(struct gpu_set *set, const struct bench_machine *machine)
 {

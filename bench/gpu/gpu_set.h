@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 #include "bench/gpu/gpu_overlap.h"
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 
 enum { GPU_SET_MAX = GPU_OVERLAP_GPUS };
 

@@ -30,8 +30,8 @@
 #include "bench/gpu/gpu_overlap.h"
 #include "bench/gpu/gpu_set.h"
 #include "bench/registry.h"
-#include "harness/lib/say/log.h"
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats.h"
+#include "harness/lib/sys/log.h"
 #include "kernels/gpu/gpu_stream.h"
 
 struct stream_params {

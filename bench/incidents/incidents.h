@@ -2,7 +2,7 @@
 #ifndef CONTEND_BENCH_INCIDENTS_INCIDENTS_H
 #define CONTEND_BENCH_INCIDENTS_INCIDENTS_H
 
-#include "harness/contract/incident.h"
+#include "harness/engine/contract/incident.h"
 
 /* The parts of a scenario with a single part. */
 #define INCIDENT_PART(...) ((const struct scenario_part[]){{__VA_ARGS__}, {.foreground = NULL}})

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "harness/lib/base/units.h"
+#include "harness/lib/units.h"
 #include "kernels/cpu/mix64.h"
 
 enum { CHUNK = 1 << 20, DESCRIPTORS_KEPT = 64, POISON = 0xa5 };

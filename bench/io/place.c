@@ -10,8 +10,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/units.h"
+#include "harness/lib/str.h"
+#include "harness/lib/units.h"
 
 const char *const place_names[] = {"here", "tmp", NULL};
 

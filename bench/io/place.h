@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "harness/lib/base/err.h"
+#include "harness/lib/err.h"
 
 /* The working directory, where results go too; or $TMPDIR, and /tmp if that is unset. */
 enum place_where { PLACE_HERE, PLACE_TMP };

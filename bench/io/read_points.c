@@ -8,7 +8,7 @@
 
 #include "bench/common/busy_team.h"
 #include "bench/common/points.h"
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats.h"
 #include "harness/lib/sys/clock.h"
 
 enum { VERIFIED = 64, EVICTIONS = 4, SLOW = 4 };

@@ -5,7 +5,7 @@
 #include "bench/common/team.h"
 #include "bench/io/reader.h"
 #include "bench/io/writer.h"
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 
 struct read_path_params {
     uint64_t size, block, random_block, file, checkpoint;

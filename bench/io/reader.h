@@ -11,8 +11,8 @@
 #ifndef CONTEND_BENCH_IO_READER_H
 #define CONTEND_BENCH_IO_READER_H
 
-#include "bench/common/time_sample.h"
 #include "bench/io/data.h"
+#include "bench/io/time_sample.h"
 
 enum read_way {
     READ_READ,   /* read(2), from the file position on */

@@ -7,9 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/lib/base/units.h"
-#include "harness/lib/stats/random.h"
+#include "harness/lib/random.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/units.h"
 
 enum { CHECKED_PAGES = 16 };
 

@@ -6,9 +6,9 @@
 #define CONTEND_BENCH_LOADER_LOAD_H
 
 #include "bench/feed/batch.h"
-#include "bench/loader/python/python.h"
+#include "bench/loader/python.h"
 #include "bench/loader/queue.h"
-#include "harness/lib/base/bitset.h"
+#include "harness/lib/bitset.h"
 
 enum { LOADERS_MOST = 64 }; /* of one worker */
 

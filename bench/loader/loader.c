@@ -49,7 +49,7 @@ enum { CALIBRATIONS = 5 };
 static const double share_least_s = 0.25;
 /*
  * Time for all points before the scan counts as hung: half of the shortest time limit of a run, or
- * this many budgets if that is more (harness/engine/run/times.c).
+ * this many budgets if that is more (harness/engine/times.c).
  */
 static const double room_least_s = 6, room_of_budget = 8;
 /* Before a batch of PyTorch counts, each of its workers makes two batches. A slice is long enough

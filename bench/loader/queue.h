@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/lib/base/err.h"
+#include "harness/lib/err.h"
 
 enum { QUEUE_SOURCES = 4 };
 

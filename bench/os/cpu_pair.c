@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "harness/lib/base/bitset.h"
+#include "harness/lib/bitset.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/futex.h"
 #include "harness/lib/sys/process.h"

@@ -13,9 +13,9 @@
 
 #include <stdbool.h>
 
-#include "harness/contract/bench.h"
-#include "harness/contract/cpu_samples.h"
-#include "harness/lib/base/err.h"
+#include "harness/engine/contract/bench.h"
+#include "harness/engine/contract/cpu_samples.h"
+#include "harness/lib/err.h"
 
 struct cpu_pair {
     bool processes;

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "bench/os/repeat.h"
-#include "harness/lib/base/err.h"
+#include "harness/lib/err.h"
 
 enum ping_pong_method { PING_PONG_PIPE, PING_PONG_FUTEX, PING_PONG_YIELD, PING_PONG_METHODS };
 

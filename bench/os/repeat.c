@@ -1,6 +1,6 @@
 #include "bench/os/repeat.h"
 
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats.h"
 
 enum { WARM_SHARE = 4 };
 

@@ -34,10 +34,10 @@
 #include "bench/common/team.h"
 #include "bench/os/spawn_ways.h"
 #include "bench/registry.h"
-#include "harness/lib/files/file.h"
-#include "harness/lib/stats/random.h"
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/random.h"
+#include "harness/lib/stats.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/file.h"
 #include "harness/lib/sys/futex.h"
 #include "harness/lib/sys/process.h"
 

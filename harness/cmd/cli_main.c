@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "harness/cmd/common/program.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/say/log.h"
+#include "harness/lib/str.h"
+#include "harness/lib/sys/log.h"
 #include "version.h"
 
 const struct command *command_find(const char *name)

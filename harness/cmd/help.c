@@ -3,9 +3,9 @@
 
 #include "harness/cmd/cli_main.h"
 #include "harness/cmd/common/help.h"
-#include "harness/lib/base/similar.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/say/log.h"
+#include "harness/lib/similar.h"
+#include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
 
 void help_print_usage(FILE *out)
 {

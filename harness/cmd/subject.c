@@ -8,8 +8,8 @@
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/common/program.h"
 #include "harness/cmd/session/run_options.h"
-#include "harness/lib/files/file.h"
-#include "harness/lib/say/log.h"
+#include "harness/lib/sys/file.h"
+#include "harness/lib/sys/log.h"
 
 /* The last three are skipped on a machine with one NUMA node, or without a GPU. */
 static const char placements[] = "none,sized,passive,partition,numa,gpu-local,package-local";

@@ -7,8 +7,8 @@
 #ifndef CONTEND_VERDICT_EVIDENCE_H
 #define CONTEND_VERDICT_EVIDENCE_H
 
-#include "harness/contract/finding.h"
-#include "harness/rows/analysis.h"
+#include "harness/lib/finding.h"
+#include "harness/record/analysis.h"
 
 struct evidence {
     double base, other;      /* medians of both sides in the metric's unit; NaN = unknown; without

@@ -3,7 +3,7 @@
 
 #include "bench/collective/collective_engine.h"
 #include "bench/collective/collective_scan.h"
-#include "harness/contract/mpi_ops.h"
+#include "harness/engine/contract/mpi_ops.h"
 #include "tests/lib/unit.h"
 
 enum { COUNT = 100 };

@@ -6,7 +6,7 @@
 #include "bench/gpu/gpu_launch_stat.h"
 #include "bench/gpu/gpu_peak.h"
 #include "bench/registry.h"
-#include "harness/lib/base/opt.h"
+#include "harness/lib/opt.h"
 #include "kernels/matmul/gpu_matmul_data.h"
 #include "kernels/matmul/gpu_matmul_ref.h"
 #include "tests/lib/fixture_product.h"

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "harness/cmd/common/cmd.h"
-#include "harness/lib/base/similar.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
-#include "harness/show/report/junit.h"
+#include "harness/lib/similar.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
+#include "harness/show/export.h"
 
 const char *const compared_fail_on[] = {"slower", "unclear", "missing", "none", NULL};
 

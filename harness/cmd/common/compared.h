@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-#include "harness/lib/base/err.h"
-#include "harness/verdict/pairs/comparison.h"
+#include "harness/lib/err.h"
+#include "harness/verdict/comparison.h"
 
 /* The words of --fail-on, also for completions; ends with NULL. */
 extern const char *const compared_fail_on[];

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/engine/run/setup.h"
-#include "harness/lib/base/similar.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/files/file.h"
-#include "harness/lib/say/log.h"
-#include "harness/plan/placement/plan.h"
+#include "harness/engine/setup.h"
+#include "harness/lib/similar.h"
+#include "harness/lib/str.h"
+#include "harness/lib/sys/file.h"
+#include "harness/lib/sys/log.h"
+#include "harness/plan/plan.h"
 
 /* What a name is instead, and how to use it; NULL = unknown. */
 static const char *what_it_is(const struct cmd_env *env, const char *name)

@@ -3,8 +3,8 @@
 #define CONTEND_CMD_COMMON_NAMED_H
 
 #include "harness/cmd/common/cmd.h"
-#include "harness/machine/facts/env.h"
-#include "harness/machine/topo/topo.h"
+#include "harness/machine/env.h"
+#include "harness/machine/topo.h"
 
 /*
  * Finds all named scenarios, into found[CLI_LIST_MAX]; without a name, the main job, which is the

@@ -8,15 +8,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/files/file.h"
-#include "harness/lib/say/log.h"
-#include "harness/show/draw/files.h"
-#include "harness/show/draw/found.h"
+#include "harness/lib/str.h"
+#include "harness/lib/sys/file.h"
+#include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
 #include "harness/show/figures/figures.h"
-#include "harness/show/html/html.h"
-#include "harness/show/html/html_collection.h"
+#include "harness/show/figures/files.h"
+#include "harness/show/figures/found.h"
+#include "harness/show/html.h"
+#include "harness/show/html_collection.h"
 
 /* Figures of steps that the page embeds instead of drawing them; those of benchmarks follow. */
 static const char *const of_steps[] = {"occupancy", "step_time", "efficiency"};

@@ -2,9 +2,9 @@
 #ifndef CONTEND_CMD_COMMON_PAGE_H
 #define CONTEND_CMD_COMMON_PAGE_H
 
-#include "harness/show/html/html.h"
-#include "harness/store/read/recorded.h"
-#include "harness/verdict/odd/collection.h"
+#include "harness/show/html.h"
+#include "harness/show/json/recorded.h"
+#include "harness/verdict/collection.h"
 
 #define PAGE_NAME "report.html"
 

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/say/log.h"
-#include "harness/machine/facts/env.h"
-#include "harness/machine/facts/key.h"
-#include "harness/machine/gpu/driver.h"
-#include "harness/verdict/advice/advice.h"
+#include "harness/lib/str.h"
+#include "harness/lib/sys/log.h"
+#include "harness/machine/env.h"
+#include "harness/machine/gpu_driver.h"
+#include "harness/machine/key.h"
+#include "harness/verdict/advice.h"
 
 static const char results[] = "results"; /* output directory of runs without --out */
 

@@ -2,8 +2,8 @@
 #ifndef CONTEND_CMD_COMMON_PLACE_DEFAULT_H
 #define CONTEND_CMD_COMMON_PLACE_DEFAULT_H
 
-#include "harness/machine/topo/topo.h"
-#include "harness/store/read/recommended.h"
+#include "harness/machine/topo.h"
+#include "harness/show/json/recommended.h"
 
 /*
  * Finds the newest result below results/ with this machine, workload and number of workers. False:

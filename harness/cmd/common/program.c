@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "harness/engine/worker/launch.h"
-#include "harness/lib/base/text.h"
+#include "harness/lib/text.h"
 
 char *program_name(const char *argv0, char *buf, size_t size)
 {

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "harness/lib/base/err.h"
+#include "harness/lib/err.h"
 
 /*
  * The word that starts this program again from the same working directory: CONTEND_PROGRAM, which

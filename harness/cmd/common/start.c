@@ -6,13 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/engine/arms/guard.h"
+#include "harness/engine/guard.h"
 #include "harness/engine/worker/launch.h"
 #include "harness/engine/worker/worker.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/say/terminal.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/process.h"
+#include "harness/lib/sys/terminal.h"
+#include "harness/lib/text.h"
 
 /* Opens missing standard descriptors. Else a file opened later could get the number of stderr, and
  * messages would be written into it. */

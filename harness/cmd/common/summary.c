@@ -2,12 +2,12 @@
 
 #include <errno.h>
 
-#include "harness/lib/say/log.h"
-#include "harness/show/result/result.h"
-#include "harness/store/forms/forms.h"
-#include "harness/store/json/comparison.h"
-#include "harness/store/json/findings.h"
-#include "harness/store/json/rows.h"
+#include "harness/lib/sys/log.h"
+#include "harness/record/findings.h"
+#include "harness/show/json/forms.h"
+#include "harness/show/json/result_json.h"
+#include "harness/show/json/rows.h"
+#include "harness/show/result.h"
 
 static void print(struct doc *doc, bool all, FILE *out, bool color)
 {

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "harness/store/json/value.h"
-#include "harness/store/read/recorded.h"
+#include "harness/record/json_value.h"
+#include "harness/show/json/recorded.h"
 
 /* Prints at 80 columns. `all`: with details. `path`: also prints this directory; or NULL. */
 void summary_print(const struct recorded *recorded, const char *path, bool all, FILE *out,

@@ -12,11 +12,11 @@
 #include "harness/cmd/common/child_run.h"
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/session/run_options.h"
-#include "harness/lib/base/array.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/stats/stats.h"
-#include "harness/rows/baseline.h"
-#include "harness/rows/metric.h"
+#include "harness/lib/array.h"
+#include "harness/lib/stats.h"
+#include "harness/lib/str.h"
+#include "harness/record/baseline.h"
+#include "harness/record/metric.h"
 
 /* Options passed on unchanged. make_command sets the rest, or they do not apply to one round. */
 static const char *const passed_on[] = {"workers",     "device",     "limit",

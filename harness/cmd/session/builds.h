@@ -6,10 +6,10 @@
 #ifndef CONTEND_CMD_SESSION_BUILDS_H
 #define CONTEND_CMD_SESSION_BUILDS_H
 
-#include "harness/engine/run/setup.h"
-#include "harness/lib/base/cli.h"
-#include "harness/store/read/recorded.h"
-#include "harness/verdict/advice/verdict.h"
+#include "harness/engine/setup.h"
+#include "harness/lib/cli.h"
+#include "harness/show/json/recorded.h"
+#include "harness/verdict/verdict.h"
 
 /* Zeroed = none. Everything except `runs` is borrowed. */
 struct builds {

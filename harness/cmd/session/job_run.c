@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/engine/job/cpus.h"
-#include "harness/engine/job/plans.h"
-#include "harness/lib/say/log.h"
+#include "harness/engine/cpus.h"
+#include "harness/engine/job_plans.h"
+#include "harness/lib/sys/log.h"
 #include "version.h"
 
 void job_run_mute_other_ranks(const struct job_env *env)

@@ -2,10 +2,10 @@
 #ifndef CONTEND_CMD_SESSION_JOB_RUN_H
 #define CONTEND_CMD_SESSION_JOB_RUN_H
 
-#include "harness/engine/job/job.h"
-#include "harness/engine/run/setup.h"
-#include "harness/lib/base/err.h"
-#include "harness/machine/topo/topo.h"
+#include "harness/engine/job.h"
+#include "harness/engine/setup.h"
+#include "harness/lib/err.h"
+#include "harness/machine/topo.h"
 
 /* Call before anything is printed: only rank 0 prints, even of the help. */
 void job_run_mute_other_ranks(const struct job_env *env);

@@ -7,14 +7,14 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/named.h"
-#include "harness/engine/arms/arms.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/base/units.h"
-#include "harness/lib/say/log.h"
-#include "harness/store/json/plan.h"
-#include "harness/store/json/value.h"
-#include "harness/verdict/odd/odd.h"
+#include "harness/engine/arms.h"
+#include "harness/lib/str.h"
+#include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
+#include "harness/lib/units.h"
+#include "harness/record/json_value.h"
+#include "harness/record/plan.h"
+#include "harness/verdict/odd.h"
 
 /* With more workers than MOST, only the first FIRST are shown. */
 enum { NAME_MAX_SHOWN = 96, MOST_WORKERS = 16, FIRST_WORKERS = 2 };

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "harness/engine/run/setup.h"
+#include "harness/engine/setup.h"
 
 enum { RUN_DRY_REASON = 200 };
 

@@ -2,8 +2,8 @@
 #ifndef CONTEND_CMD_SESSION_RUN_OPTIONS_H
 #define CONTEND_CMD_SESSION_RUN_OPTIONS_H
 
-#include "harness/engine/run/setup.h"
-#include "harness/lib/base/opt.h"
+#include "harness/engine/setup.h"
+#include "harness/lib/opt.h"
 
 /* Tables for a struct run_options. */
 extern const struct opt run_option_table[], bench_option_table[], ab_option_table[],

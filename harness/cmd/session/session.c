@@ -10,11 +10,11 @@
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/common/program.h"
 #include "harness/cmd/session/run_options.h"
-#include "harness/engine/arms/arms.h"
+#include "harness/engine/arms.h"
 #include "harness/engine/worker/perf.h"
-#include "harness/lib/say/log.h"
 #include "harness/lib/sys/clock.h"
-#include "harness/machine/gpu/state.h"
+#include "harness/lib/sys/log.h"
+#include "harness/machine/state.h"
 
 /* True if an option is set that only a user's command uses: without one it would be ignored. */
 static bool has_command_options(const struct run_options *options)

@@ -6,8 +6,8 @@
 #include "harness/cmd/common/page.h"
 #include "harness/cmd/common/summary.h"
 #include "harness/cmd/session/session.h"
-#include "harness/show/result/result.h"
-#include "harness/store/json/value.h"
+#include "harness/record/json_value.h"
+#include "harness/show/result.h"
 
 int session_print_summary(struct session *s, const struct verdict *verdict, bool color,
                           struct err *err)

@@ -2,9 +2,9 @@
 #include <stdio.h>
 
 #include "harness/cmd/session/session.h"
-#include "harness/lib/say/terminal.h"
-#include "harness/show/doc/doc.h"
-#include "harness/verdict/odd/odd.h"
+#include "harness/lib/sys/terminal.h"
+#include "harness/show/doc.h"
+#include "harness/verdict/odd.h"
 
 /* Adds one row for arms first..end-1. Returns their time in seconds. */
 static double add_row(const char *name, const struct result *result, size_t first, size_t end,

@@ -6,11 +6,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "harness/doctor/check/check.h"
-#include "harness/doctor/check/check_launch.h"
-#include "harness/doctor/check/check_runtime.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
+#include "harness/doctor/checks/check.h"
+#include "harness/doctor/checks/check_launch.h"
+#include "harness/doctor/checks/check_runtime.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 struct escape {
     const struct view_process *process;

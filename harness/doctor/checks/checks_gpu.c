@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/doctor/check/host_checks.h"
-#include "harness/lib/base/str.h"
-#include "harness/machine/topo/topo_gpu.h"
+#include "harness/doctor/checks/host_checks.h"
+#include "harness/lib/str.h"
+#include "harness/machine/topo_gpu.h"
 
 /* Returns text. `bdf`: the GPU of the finding; without -i, a reset would hit all GPUs. */
 static const char *gpu_command(const struct view *view, const char *id, const char *bdf)

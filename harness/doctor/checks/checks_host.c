@@ -2,10 +2,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/doctor/check/host_checks.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/base/units.h"
+#include "harness/doctor/checks/host_checks.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
+#include "harness/lib/units.h"
 
 /* Seconds per hint fault, per moved page and per refault. */
 static const double fault_s = 1.5e-6, move_s = 5e-6, refault_s = 100e-6;

@@ -1,9 +1,9 @@
 /* Processes in which every thread waits for another one. Declared in host_checks.h. Pure. */
 #include <stdio.h>
 
-#include "harness/doctor/check/host_checks.h"
+#include "harness/doctor/checks/host_checks.h"
 #include "harness/doctor/reader/host.h"
-#include "harness/lib/base/str.h"
+#include "harness/lib/str.h"
 
 void check_hung(struct checker *checker)
 {

@@ -2,10 +2,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/doctor/check/check_runtime.h"
-#include "harness/doctor/check/cpu_allocator.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
+#include "harness/doctor/checks/check_runtime.h"
+#include "harness/doctor/checks/cpu_allocator.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 struct check_gain check_gain_of_idle(const struct view *view, const struct bitset *cpus,
                                      double oncpu_s, double wait_s, bool is_team_waiting)

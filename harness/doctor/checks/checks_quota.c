@@ -1,11 +1,11 @@
 /* Quotas of CPU time: teams larger than the quota, and cgroups that are throttled. */
 #include <math.h>
 
-#include "harness/doctor/check/check.h"
-#include "harness/doctor/check/check_launch.h"
-#include "harness/doctor/check/check_runtime.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
+#include "harness/doctor/checks/check.h"
+#include "harness/doctor/checks/check_launch.h"
+#include "harness/doctor/checks/check_runtime.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 /*
  * Counts the threads that share the work, without helper threads. A quota leaves each thread little

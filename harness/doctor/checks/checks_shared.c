@@ -1,9 +1,9 @@
 /* Bound workers that share cores. Declared in host_checks.h. Pure. */
 #include <math.h>
 
-#include "harness/doctor/check/cpu_allocator.h"
-#include "harness/doctor/check/host_checks.h"
-#include "harness/lib/base/str.h"
+#include "harness/doctor/checks/cpu_allocator.h"
+#include "harness/doctor/checks/host_checks.h"
+#include "harness/lib/str.h"
 
 /*
  * Throughput of a core with two busy threads, relative to one: Intel, "Hyper-Threading Technology".

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "harness/doctor/reader/reader_parts.h"
-#include "harness/lib/files/proc.h"
-#include "harness/machine/gpu/processes.h"
+#include "harness/lib/sys/proc.h"
+#include "harness/machine/processes.h"
 
 /* Listing the pages of a larger process would stop it for too long. */
 static const uint64_t most_listed_bytes = UINT64_C(32) << 30;

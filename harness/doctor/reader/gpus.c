@@ -1,8 +1,8 @@
 #include <stdlib.h>
 
 #include "harness/doctor/reader/reader_parts.h"
-#include "harness/lib/files/proc.h"
-#include "harness/machine/gpu/processes.h"
+#include "harness/lib/sys/proc.h"
+#include "harness/machine/processes.h"
 
 /* Share of a process's memory on its main GPU: less memory on another GPU is a stray context. */
 static const double stray_share = 0.25;

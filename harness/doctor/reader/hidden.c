@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "harness/doctor/reader/reader_parts.h"
-#include "harness/lib/files/proc.h"
 #include "harness/lib/sys/affinity.h"
+#include "harness/lib/sys/proc.h"
 
 /* The options in a line "66 28 0:39 / /proc rw,relatime shared:5 - proc proc rw,hidepid=2". */
 static const char *options_of_proc(char *line)

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "harness/lib/files/proc.h"
-#include "harness/machine/facts/env.h"
+#include "harness/lib/sys/proc.h"
+#include "harness/machine/env.h"
 
 int host_load_topo(struct topo *topo, struct err *err)
 {

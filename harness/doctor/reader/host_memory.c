@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "harness/doctor/reader/host.h"
-#include "harness/lib/files/proc.h"
+#include "harness/lib/sys/proc.h"
 
 /* Indexes of host_memory.then. */
 enum { SOME, REFAULTS, KILLS, SCANS, COUNTERS };

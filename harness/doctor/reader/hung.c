@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "harness/doctor/reader/proc_sampler.h"
-#include "harness/lib/files/proc.h"
+#include "harness/lib/sys/proc.h"
 
 bool hung_read_wait(const char *syscall, uint32_t *joins)
 {

@@ -14,7 +14,7 @@
 #ifndef CONTEND_DOCTOR_READER_HUNG_H
 #define CONTEND_DOCTOR_READER_HUNG_H
 
-#include "harness/doctor/view/view.h"
+#include "harness/doctor/reader/view.h"
 
 enum { HUNG_MOST = 16 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "harness/doctor/reader/reader_parts.h"
-#include "harness/lib/files/proc.h"
+#include "harness/lib/sys/proc.h"
 
 static void read_nodes(struct reader *reader)
 {

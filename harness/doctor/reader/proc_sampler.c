@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "harness/doctor/reader/reader_parts.h"
-#include "harness/lib/base/array.h"
-#include "harness/lib/files/file.h"
-#include "harness/lib/files/proc.h"
+#include "harness/lib/array.h"
+#include "harness/lib/sys/file.h"
+#include "harness/lib/sys/proc.h"
 
 bool proc_sampler_read(const struct proc_sampler *at, int tid, const char *file, char *buf,
                        size_t size)

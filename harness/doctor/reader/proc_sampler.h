@@ -11,7 +11,7 @@
 #ifndef CONTEND_DOCTOR_READER_PROC_SAMPLER_H
 #define CONTEND_DOCTOR_READER_PROC_SAMPLER_H
 
-#include "harness/doctor/view/view.h"
+#include "harness/doctor/reader/view.h"
 
 struct proc_sampler_task {
     int tid;

@@ -33,7 +33,7 @@
 #include "harness/doctor/reader/proc_sampler.h"
 #include "harness/doctor/reader/reader_parts.h"
 #include "harness/doctor/reader/wait_code.h"
-#include "harness/lib/base/array.h"
+#include "harness/lib/array.h"
 
 enum {
     PERIOD_NS = 2472136,

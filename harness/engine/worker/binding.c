@@ -7,7 +7,7 @@
 
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/task.h"
-#include "harness/machine/facts/openmp.h"
+#include "harness/machine/openmp.h"
 
 static int compare_cpus(const struct bitset *planned, const struct bitset *actual, const char *when,
                         struct err *err)

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 #include "harness/engine/worker/shared.h"
 
 /*

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/lib/base/units.h"
-#include "harness/lib/say/log.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/cgroup.h"
+#include "harness/lib/sys/log.h"
+#include "harness/lib/units.h"
 
 void cgroups_open(struct cgroups *cgroups)
 {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "harness/lib/sys/groups.h"
-#include "harness/plan/placement/plan.h"
+#include "harness/plan/plan.h"
 
 /* Zeroed = no cgroups are requested. */
 struct cgroups {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "harness/lib/sys/affinity.h"
-#include "harness/machine/facts/openmp.h"
+#include "harness/machine/openmp.h"
 
 extern char **environ;
 
@@ -21,7 +21,7 @@ enum { EXIT_BEFORE_EXEC = 127 };
 static const char this_program[] = "/proc/self/exe";
 
 /*
- * True for variables that the plan decides: see machine/facts/openmp.h. GOMP_SPINCOUNT would
+ * True for variables that the plan decides: see machine/openmp.h. GOMP_SPINCOUNT would
  * override OMP_WAIT_POLICY.
  */
 static bool is_ours(const char *variable, const struct plan_worker *plan, bool sets_threads)

@@ -2,11 +2,11 @@
 #ifndef CONTEND_ENGINE_WORKER_LAUNCH_H
 #define CONTEND_ENGINE_WORKER_LAUNCH_H
 
-#include "harness/contract/command.h"
+#include "harness/engine/contract/command.h"
 #include "harness/engine/worker/cgroups.h"
 #include "harness/engine/worker/shared.h"
-#include "harness/lib/base/err.h"
-#include "harness/lib/base/opt.h"
+#include "harness/lib/err.h"
+#include "harness/lib/opt.h"
 #include "harness/lib/sys/process.h"
 
 /*
@@ -15,7 +15,7 @@
  */
 #define LAUNCH_WORKER_COMMAND "__worker"
 
-/* argv[1] of a guard (engine/arms/guard.h); argv[2] is the file descriptor of its socket. */
+/* argv[1] of a guard (engine/guard.h); argv[2] is the file descriptor of its socket. */
 #define LAUNCH_GUARD_COMMAND "__guard"
 
 /*
@@ -47,7 +47,7 @@ struct launch_request {
  * takes a process group of its own, asks to be killed with its parent, and binds itself to the CPUs
  * and memory of its plan: so every library of the new image sees only what the worker owns
  * (libgomp, NCCL and libnuma read the mask once, at start). OMP_NUM_THREADS is set to the plan's
- * threads, GOMP_CPU_AFFINITY is left out (machine/facts/openmp.h), and request->env counts more
+ * threads, GOMP_CPU_AFFINITY is left out (machine/openmp.h), and request->env counts more
  * than both; the rest of the environment is passed on unchanged. stdin is /dev/null, stdout goes to
  * stderr. With a command, OMP_NUM_THREADS is the user's unless command->sets_threads. With cgroups
  * the child first joins its own, and a cpuset replaces the mask.

@@ -7,7 +7,7 @@
 #define CONTEND_ENGINE_WORKER_PERF_H
 
 #include "harness/engine/worker/usage.h"
-#include "harness/lib/base/err.h"
+#include "harness/lib/err.h"
 
 #define PERF_ONE_MORE(...) +1
 enum { PERF_COUNTERS = 0 USAGE_COUNTERS(PERF_ONE_MORE) };

@@ -11,15 +11,15 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "harness/contract/bench.h"
-#include "harness/contract/cpu_samples.h"
-#include "harness/engine/command/command_bench.h"
+#include "harness/engine/contract/bench.h"
+#include "harness/engine/contract/cpu_samples.h"
 #include "harness/engine/worker/barrier.h"
+#include "harness/engine/worker/command_bench.h"
 #include "harness/engine/worker/step_limit.h"
 #include "harness/engine/worker/usage.h"
-#include "harness/lib/base/bitset.h"
-#include "harness/lib/base/err.h"
-#include "harness/plan/placement/plan.h"
+#include "harness/lib/bitset.h"
+#include "harness/lib/err.h"
+#include "harness/plan/plan.h"
 
 enum { SHARED_SAMPLES = 1 << 18, SHARED_STAGED = 1 << 14, SHARED_BENCH_NAME_MAX = 64 };
 

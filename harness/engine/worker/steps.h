@@ -6,8 +6,8 @@
 #ifndef CONTEND_ENGINE_WORKER_STEPS_H
 #define CONTEND_ENGINE_WORKER_STEPS_H
 
-#include "harness/contract/bench.h"
-#include "harness/contract/mpi_ops.h"
+#include "harness/engine/contract/bench.h"
+#include "harness/engine/contract/mpi_ops.h"
 #include "harness/engine/worker/barrier.h"
 #include "harness/engine/worker/perf.h"
 #include "harness/engine/worker/shared.h"

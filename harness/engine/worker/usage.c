@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/lib/base/bitset.h"
-#include "harness/lib/files/proc.h"
+#include "harness/lib/bitset.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/proc.h"
 #include "harness/lib/sys/task.h"
 
 const struct usage_field usage_fields[] = {

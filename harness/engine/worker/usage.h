@@ -14,8 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "harness/contract/cpu_samples.h"
-#include "harness/lib/base/bitset.h"
+#include "harness/engine/contract/cpu_samples.h"
+#include "harness/lib/bitset.h"
 #include "harness/lib/sys/cgroup.h"
 #include "harness/lib/sys/tree.h"
 

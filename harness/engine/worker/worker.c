@@ -16,8 +16,8 @@
 #include "harness/engine/worker/perf.h"
 #include "harness/engine/worker/shared.h"
 #include "harness/engine/worker/steps.h"
-#include "harness/lib/say/log.h"
 #include "harness/lib/sys/futex.h"
+#include "harness/lib/sys/log.h"
 
 /*
  * A scan leaves out what it could not measure well. A scan that left out everything must not

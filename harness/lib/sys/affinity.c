@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "harness/lib/files/proc.h"
+#include "harness/lib/sys/proc.h"
 
 static struct bitset at_start;
 

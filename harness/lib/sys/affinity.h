@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include "harness/lib/base/bitset.h"
+#include "harness/lib/bitset.h"
 
 /* Gets the os_cpu set of thread `tid` (0 = the calling thread). 0, or -errno and an empty set. */
 int affinity_get(pid_t tid, struct bitset *cpus);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/lib/base/text.h"
+#include "harness/lib/text.h"
 
 /* Version 1 has no word for "no limit"; it reports a size that no machine has. */
 static const double no_limit_bytes = 0x1p60;

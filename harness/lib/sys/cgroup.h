@@ -4,7 +4,7 @@
  * admin-guide/cgroup-v1/memory.rst) for the controllers that are in it. A limit applies to all
  * cgroups below. A container sees its own cgroup as the root.
  *
- * `root` as in lib/files/proc.h. A `folder` is the path of a cgroup with its mount point, of either
+ * `root` as in lib/sys/proc.h. A `folder` is the path of a cgroup with its mount point, of either
  * version. NaN and "" = none, or unknown.
  */
 #ifndef CONTEND_LIB_SYS_CGROUP_H
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/lib/files/proc.h"
+#include "harness/lib/sys/proc.h"
 
 /*
  * Finds the path of a cgroup in the version 1 hierarchy of `controller`, or in version 2 if that is

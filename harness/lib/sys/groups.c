@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/lib/base/text.h"
-#include "harness/lib/files/proc.h"
 #include "harness/lib/sys/cgroup.h"
+#include "harness/lib/sys/proc.h"
 #include "harness/lib/sys/task.h"
+#include "harness/lib/text.h"
 
 enum { FILE_MAX = GROUPS_PATH_MAX + 64 };
 enum { KEPT_GROUPS = 64, KEEPER_FDS = 1024, KEEPER_TRIES = 500, KEEPER_PAUSE_US = 10000 };

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/lib/base/err.h"
+#include "harness/lib/err.h"
 #include "harness/lib/sys/process.h"
 
 enum { GROUPS_PATH_MAX = PATH_MAX + 64, GROUPS_PERIOD_US = 100000 /* the kernel's default */ };

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/lib/files/proc.h"
+#include "harness/lib/sys/proc.h"
 
 /* Reads lines "ADDRESS TYPE NAME", which may end with a module in brackets. */
 static const char *fair_class(const char *root)

@@ -7,7 +7,7 @@
 /*
  * "EEVDF" (the fair class from Linux 6.6 on), "EEVDF with BORE", "CFS", or "sched_ext: NAME"; if
  * sched_ext schedules only tasks that ask for it, "EEVDF, and sched_ext: NAME for some". "" if the
- * kernel exposes too little. `root` as in lib/files/proc.h. Returns out.
+ * kernel exposes too little. `root` as in lib/sys/proc.h. Returns out.
  *
  * A kernel that places tasks by eligibility (Stoica and Abdel-Wahab 1995) has the symbol of their
  * average virtual runtime (avg_vruntime); any kernel with the fair class has task_tick_fair. The

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/lib/files/file.h"
-#include "harness/lib/files/proc.h"
+#include "harness/lib/sys/file.h"
+#include "harness/lib/sys/proc.h"
 
 /* The fields that we use, by their numbers in proc_pid_stat(5). */
 enum {

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "harness/lib/base/bitset.h"
+#include "harness/lib/bitset.h"
 #include "harness/lib/sys/task.h"
 
 enum {

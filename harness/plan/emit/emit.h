@@ -10,8 +10,8 @@
 
 #include <stdbool.h>
 
-#include "harness/contract/finding.h"
-#include "harness/plan/placement/plan.h"
+#include "harness/lib/finding.h"
+#include "harness/plan/plan.h"
 
 enum emit_format {
     EMIT_COMMANDS, /* lines to paste into a shell: "  ... &" for each worker, and "  wait" */

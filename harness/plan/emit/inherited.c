@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "harness/lib/base/text.h"
+#include "harness/lib/text.h"
 
 const char *const inherited_teams[INHERITED_TEAMS] = {"OMP_NUM_THREADS", "MKL_NUM_THREADS",
                                                       "OPENBLAS_NUM_THREADS"};

@@ -5,9 +5,9 @@
 #ifndef CONTEND_PLAN_EMIT_INHERITED_H
 #define CONTEND_PLAN_EMIT_INHERITED_H
 
-#include "harness/contract/finding.h"
-#include "harness/lib/base/strbuf.h"
-#include "harness/plan/placement/plan.h"
+#include "harness/lib/finding.h"
+#include "harness/lib/strbuf.h"
+#include "harness/plan/plan.h"
 
 /* These set the size of a team. MKL and OpenBLAS use OMP_NUM_THREADS if their own is not set. */
 enum { INHERITED_TEAMS = 3 };

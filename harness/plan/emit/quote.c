@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/base/text.h"
+#include "harness/lib/text.h"
 
 void quote_shell(struct strbuf *out, const char *word)
 {

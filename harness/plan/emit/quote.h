@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "harness/lib/base/strbuf.h"
+#include "harness/lib/strbuf.h"
 
 /* A word for a POSIX shell. */
 void quote_shell(struct strbuf *out, const char *word);

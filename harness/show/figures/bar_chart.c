@@ -3,12 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/base/units.h"
-#include "harness/show/data/dat.h"
-#include "harness/show/data/names.h"
-#include "harness/show/data/series.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
+#include "harness/lib/units.h"
+#include "harness/show/figures/dat.h"
+#include "harness/show/figures/names.h"
+#include "harness/show/figures/series.h"
 
 /* Beyond this ratio of values the axis is logarithmic, because short bars would be invisible. */
 #define FAR 200

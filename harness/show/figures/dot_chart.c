@@ -4,11 +4,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
-#include "harness/rows/format.h"
-#include "harness/show/data/dat.h"
-#include "harness/show/data/dots.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
+#include "harness/record/format.h"
+#include "harness/show/figures/dat.h"
+#include "harness/show/figures/dots.h"
 
 enum { COLOURS = 16, MARKS = 2 };
 

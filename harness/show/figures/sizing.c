@@ -1,13 +1,13 @@
 /* Line chart of a worker's throughput over its cores, alone and beside other workers. */
-#include "harness/verdict/search/sizing.h"
+#include "harness/verdict/runs/sizing.h"
 
 #include <errno.h>
 #include <math.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/show/data/curves.h"
-#include "harness/show/data/dat.h"
-#include "harness/show/data/marks.h"
+#include "harness/lib/str.h"
+#include "harness/show/figures/curves.h"
+#include "harness/show/figures/dat.h"
+#include "harness/show/figures/marks.h"
 
 static double best_of(const struct sizing_curves *curves)
 {

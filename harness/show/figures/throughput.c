@@ -7,16 +7,16 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/base/units.h"
-#include "harness/lib/stats/stats.h"
-#include "harness/rows/format.h"
-#include "harness/rows/metric.h"
-#include "harness/show/data/dat.h"
-#include "harness/show/data/dots.h"
-#include "harness/show/data/lines.h"
-#include "harness/verdict/advice/advice.h"
+#include "harness/lib/stats.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
+#include "harness/lib/units.h"
+#include "harness/record/format.h"
+#include "harness/record/metric.h"
+#include "harness/show/figures/dat.h"
+#include "harness/show/figures/dots.h"
+#include "harness/show/figures/lines.h"
+#include "harness/verdict/advice.h"
 
 /* "98.2k items/s". */
 static const char *format_rate(const struct figure_data *data, size_t arm)

@@ -1,13 +1,13 @@
 /* Line charts of throughput and of efficiency over the number of workers. */
-#include "harness/rows/scaling.h"
+#include "harness/record/scaling.h"
 
 #include <errno.h>
 #include <math.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/rows/metric.h"
-#include "harness/show/data/curves.h"
-#include "harness/show/data/dat.h"
+#include "harness/lib/str.h"
+#include "harness/record/metric.h"
+#include "harness/show/figures/curves.h"
+#include "harness/show/figures/dat.h"
 
 /* The input of one figure. */
 struct shown {

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/validate/rules/check.h"
 
 static const struct rule *const tables[] = {

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/contract/finding.h"
-#include "harness/machine/facts/facts.h"
+#include "harness/lib/finding.h"
+#include "harness/machine/facts.h"
 #include "harness/validate/rules/limit.h"
 #include "harness/validate/rules/machine.h"
 

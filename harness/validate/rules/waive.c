@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "harness/lib/base/text.h"
+#include "harness/lib/text.h"
 
 /* True for characters inside a name such as "0000:3b:00.0": "GPU 1" is no word of "GPU 10". */
 static bool is_name_char(char c)

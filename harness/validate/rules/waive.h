@@ -1,13 +1,13 @@
 /*
  * Waivers: failures of `contend validate` that somebody accepts, for a reason and until a day.
- * Pure; validate/files/waivers.h reads them.
+ * Pure; validate/waivers.h reads them.
  */
 #ifndef CONTEND_VALIDATE_RULES_WAIVE_H
 #define CONTEND_VALIDATE_RULES_WAIVE_H
 
 #include <stddef.h>
 
-#include "harness/contract/finding.h"
+#include "harness/lib/finding.h"
 
 struct waiver {
     char rule[32];

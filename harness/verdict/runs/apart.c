@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 enum {
     APART_MAX = 200,

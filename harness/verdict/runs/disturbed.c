@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "harness/lib/base/text.h"
+#include "harness/lib/text.h"
 #include "harness/verdict/evidence.h"
 
 static bool is_disturbed(const struct pairing_runs *side, size_t *busy, const char **why)

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/base/array.h"
-#include "harness/lib/base/text.h"
-#include "harness/rows/format.h"
-#include "harness/rows/metric.h"
-#include "harness/rows/number.h"
-#include "harness/verdict/pairs/comparison.h"
+#include "harness/lib/array.h"
+#include "harness/lib/text.h"
+#include "harness/record/format.h"
+#include "harness/record/metric.h"
+#include "harness/record/number.h"
+#include "harness/verdict/comparison.h"
 #include "harness/verdict/runs/pairing.h"
 
 int history_add_run(struct history *history, const struct history_run *run, uint32_t *at,

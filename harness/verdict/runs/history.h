@@ -23,8 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/contract/finding.h"
-#include "harness/rows/row.h"
+#include "harness/lib/finding.h"
+#include "harness/record/row.h"
 #include "harness/verdict/runs/changes.h"
 
 #define HISTORY_ERROR 0.01

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "harness/show/data/dots.h"
+#include "harness/show/figures/dots.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"
 #include "tests/lib/fixture_result.h"

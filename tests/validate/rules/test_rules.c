@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <math.h>
 
-#include "harness/machine/gpu/driver.h"
+#include "harness/machine/gpu_driver.h"
 #include "tests/lib/fixture_world.h"
 #include "tests/lib/unit.h"
 
