@@ -135,7 +135,7 @@ function(contend_manual program)
     install(DIRECTORY "${folder}/share/" DESTINATION "${CMAKE_INSTALL_DATADIR}")
 endfunction()
 
-# contend_share(files...): files that the program looks for beside itself (cmd/common/program.h). They are in the
+# contend_share(files...): files that the program looks for beside itself (cmd/common/start.h). They are in the
 # build's folder, in a bundle (copied by bundle.sh), or in share/contend of an installation.
 function(contend_share)
     file(GLOB files CONFIGURE_DEPENDS ${ARGN})

@@ -2,9 +2,9 @@
  * How much aggressors slow down a victim that lives in its caches, by kind, number and distance of
  * the aggressors.
  *
- * The victim (bench/cpu/victim.h) runs on the first CPU. Aggressors
- * (bench/cpu/aggressor.h) run on other CPUs, or one takes turns with the victim on the
- * victim's CPU. A cell (bench/cpu/thrash_cells.h) is one victim, one kind of aggressor, its
+ * The victim (bench/cpu/thrash_fight.h) runs on the first CPU. Aggressors
+ * (bench/cpu/thrash_fight.h) run on other CPUs, or one takes turns with the victim on the
+ * victim's CPU. A cell (bench/cpu/thrash_values.h) is one victim, one kind of aggressor, its
  * place, and the number of aggressors. Slices with and without aggressors
  * (bench/cpu/thrash_fight.h) alternate, in random order within a pair. In slices without, the
  * aggressors stay awake but idle (walk_idle), so clocks, idle states and the other users of their
@@ -12,7 +12,7 @@
  * execution units.
  *
  * Victim l3 is the largest set that alone still runs at the speed of caches
- * (bench/cpu/effective_cache_size.h), up to half of the reported L3, or less if its laps
+ * (bench/cpu/thrash_values.h), up to half of the reported L3, or less if its laps
  * would take too much of the budget. A round draws the order of the cells and runs those that it
  * has time for; `cells_left` is the number left for other rounds.
  *
@@ -57,12 +57,8 @@
 #include "bench/common/memory.h"
 #include "bench/common/points.h"
 #include "bench/common/team.h"
-#include "bench/cpu/aggressor.h"
-#include "bench/cpu/thrash_cells.h"
 #include "bench/cpu/thrash_fight.h"
 #include "bench/cpu/thrash_values.h"
-#include "bench/cpu/thrash_victims.h"
-#include "bench/cpu/victim.h"
 #include "bench/registry.h"
 #include "harness/lib/sys/clock.h"
 

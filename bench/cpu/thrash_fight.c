@@ -6,10 +6,89 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/lib/stats.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/cpu/mix64.h"
+
+const char *const victim_names[] = {"l1", "l2", "l3", "all", NULL};
+
+uint64_t victim_cache_bytes(const struct bench_machine *machine, int level)
+{
+    for (unsigned i = 0; i < machine->ncaches; i++)
+        if (machine->caches[i].level == level)
+            return machine->caches[i].size_bytes;
+    return 0;
+}
+
+struct victim_range victim_range(const struct bench_machine *machine, enum victim_kind kind)
+{
+    uint64_t l2_bytes = victim_cache_bytes(machine, 2);
+    uint64_t most = victim_cache_bytes(machine, (int)kind + 1) / 2;
+    if (kind != VICTIM_L3)
+        return (struct victim_range){most, most};
+    if (!l2_bytes || !most)
+        return (struct victim_range){0, 0};
+    return (struct victim_range){2 * l2_bytes < most ? 2 * l2_bytes : most, most};
+}
+
+static void set_lines(struct victim *v, uint64_t bytes)
+{
+    v->lines = (size_t)(bytes / CHASE_LINE_BYTES);
+    v->bytes = v->lines * CHASE_LINE_BYTES;
+    v->chunks = (double)v->lines / VICTIM_CHUNK_LOADS;
+    v->lap = (v->lines - 1) / VICTIM_CHUNK_LOADS + 1;
+}
+
+int victim_init(struct victim *victim, enum victim_kind kind, uint64_t bytes,
+                const struct bench_ctx *ctx)
+{
+    struct victim_range range = victim_range(ctx->machine, kind);
+    *victim = (struct victim){.kind = kind, .ctx = ctx, .seed = ctx->seed};
+    if (kind == VICTIM_L3 && bytes)
+        range.least = range.most = bytes;
+    if (range.least == 0)
+        return err_set(ctx->err, -ENOTSUP, "victim %s: no such cache is reported here",
+                       victim_names[kind]);
+    set_lines(victim, range.least);
+    return memory_map(&victim->memory, range.most, MEMORY_THP, ctx->err);
+}
+
+void victim_free(struct victim *victim)
+{
+    memory_unmap(&victim->memory);
+}
+
+void victim_resize(struct victim *v, uint64_t bytes)
+{
+    set_lines(v, bytes);
+    chase_grow(v->memory.base, 0, v->lines, v->seed);
+    v->at = v->memory.base;
+    v->done = 0;
+}
+
+static void victim_run_chunk(struct victim *v)
+{
+    v->at = chase_walk(v->at, VICTIM_CHUNK_LOADS);
+    v->done++;
+    bench_progress(v->ctx, 1);
+}
+
+/* Repeats the loads from line 0, modulo a lap. */
+int victim_check(const struct victim *v, struct err *err)
+{
+    struct chase_line *base = v->memory.base, *at = base;
+    if (!chase_is_cycle(base, v->lines))
+        return err_set(err, -EBADMSG, "the chain of victim %s is no longer one cycle",
+                       victim_names[v->kind]);
+    for (uint64_t left = v->done * VICTIM_CHUNK_LOADS % v->lines; left; left--)
+        at = at->next;
+    if (at != v->at)
+        return err_set(err, -EBADMSG, "victim %s is at line %td, not %td", victim_names[v->kind],
+                       v->at - base, at - base);
+    return 0;
+}
 
 enum {
     SETTLE_WITH_LAPS = 4,
@@ -273,4 +352,130 @@ void fight_run_aggressor(struct fight *f, struct aggressor *aggressor)
         else
             aggressor_idle(aggressor);
     }
+}
+
+/* A chunk counts as warm up to this many times warm_ns. */
+static const double warm_most = 1.2;
+
+static void begin(struct turns *t, bool counts)
+{
+    t->n += t->begun && t->n < TURNS_MOST;
+    t->turn[t->n] = (struct turn){.ns = 0};
+    t->begun = counts;
+}
+
+void turns_add(struct turns *t, double ns, enum switched switched)
+{
+    if (switched)
+        begin(t, switched == SWITCHED);
+    if (!t->begun)
+        return;
+    struct turn *turn = &t->turn[t->n];
+    turn->warm = turn->warm || (turn->chunks > 0 && ns <= warm_most * t->warm_ns);
+    turn->refill_ns += turn->warm ? 0 : ns - t->warm_ns;
+    turn->ns += ns;
+    turn->chunks++;
+    /* The switch is inside the first chunk, so the first lap ends one chunk later. */
+    if (turn->chunks < t->lap + 2)
+        turn->first_ns = turn->refill_ns / (turn->chunks < t->lap ? turn->chunks : t->lap);
+}
+
+struct turn turns_sum(const struct turns *t)
+{
+    double refill_ns[TURNS_MOST], first_ns[TURNS_MOST], ns[TURNS_MOST];
+    unsigned warm = 0;
+    for (unsigned i = 0; i < t->n; i++) {
+        refill_ns[i] = t->turn[i].refill_ns;
+        first_ns[i] = t->turn[i].first_ns;
+        ns[i] = t->turn[i].ns;
+        warm += t->turn[i].warm;
+    }
+    return (struct turn){.refill_ns = stats_sort_median(refill_ns, t->n),
+                         .first_ns = stats_sort_median(first_ns, t->n),
+                         .ns = stats_sort_median(ns, t->n),
+                         .warm = 2 * warm >= t->n};
+}
+
+enum {
+    BURST = 512, /* touches a call of aggressor_touch */
+    IDLE_STEPS = 256,
+    MEMORY_SHARE = 4 /* all areas take at most 1 / this of the available memory */
+};
+
+static const uint64_t area_most_bytes = 1ull << 30, area_least_bytes = 1ull << 20;
+
+const char *const aggressor_names[] = {"l1", "stream", "random", "all", NULL};
+
+struct aggressor_sizes aggressor_choose_sizes(const struct bench_machine *machine,
+                                              uint64_t llc_bytes, unsigned n)
+{
+    uint64_t l1_bytes = victim_cache_bytes(machine, 1), bytes = 2 * llc_bytes;
+    uint64_t room = memory_available_bytes() / MEMORY_SHARE / (n ? n : 1);
+    bytes = bytes > area_most_bytes ? area_most_bytes : bytes;
+    bytes = bytes > room ? room : bytes;
+    bytes = bytes < area_least_bytes ? area_least_bytes : bytes;
+    return (struct aggressor_sizes){.area_bytes = memory_round_down(bytes, 4096),
+                                    .l1_bytes = l1_bytes ? (size_t)l1_bytes / 2 : 16384};
+}
+
+int aggressor_map(struct aggressor *a, const struct aggressor_sizes *sizes, struct err *err)
+{
+    if (a->memory.base)
+        return 0;
+    return memory_map(&a->memory, sizes->area_bytes + sizes->l1_bytes, MEMORY_THP, err);
+}
+
+void aggressor_free(struct aggressor *a)
+{
+    memory_unmap(&a->memory);
+}
+
+void aggressor_fill(struct aggressor *a, const struct aggressor_sizes *sizes)
+{
+    if (!a->memory.base)
+        return;
+    memset(a->memory.base, 0, a->memory.bytes);
+    const struct walk big = {.area = a->memory.base,
+                             .lines = sizes->area_bytes / sizeof(*big.area)};
+    const struct walk small = {.area = big.area + big.lines,
+                               .lines = sizes->l1_bytes / sizeof(*small.area)};
+    a->walks[AGGRESSOR_L1] = small;
+    a->walks[AGGRESSOR_STREAM] = a->walks[AGGRESSOR_RANDOM] = big;
+}
+
+void aggressor_touch(struct aggressor *a, enum aggressor_kind kind)
+{
+    if (kind == AGGRESSOR_RANDOM)
+        walk_random(&a->walks[kind], BURST);
+    else
+        walk_stream(&a->walks[kind], BURST);
+    /* This thread is the only writer: a locked addition is not needed. */
+    uint64_t touched = atomic_load_explicit(&a->touched, memory_order_relaxed);
+    atomic_store_explicit(&a->touched, touched + BURST, memory_order_relaxed);
+}
+
+void aggressor_idle(struct aggressor *a)
+{
+    walk_idle(&a->walks[AGGRESSOR_L1], IDLE_STEPS);
+}
+
+void aggressor_sum(struct aggressor *a)
+{
+    if (!a->memory.base)
+        return;
+    a->found[AGGRESSOR_L1] = walk_sum(&a->walks[AGGRESSOR_L1]);
+    a->found[AGGRESSOR_STREAM] = walk_sum(&a->walks[AGGRESSOR_STREAM]);
+}
+
+int aggressor_check(const struct aggressor *a, unsigned os_cpu, struct err *err)
+{
+    uint64_t small = a->walks[AGGRESSOR_L1].touches;
+    uint64_t big = a->walks[AGGRESSOR_STREAM].touches + a->walks[AGGRESSOR_RANDOM].touches;
+    if (a->found[AGGRESSOR_L1] == small && a->found[AGGRESSOR_STREAM] == big)
+        return 0;
+    return err_set(err, -EBADMSG,
+                   "the aggressor of CPU %u touched %llu and %llu lines, but left %llu and %llu",
+                   os_cpu, (unsigned long long)big, (unsigned long long)small,
+                   (unsigned long long)a->found[AGGRESSOR_STREAM],
+                   (unsigned long long)a->found[AGGRESSOR_L1]);
 }

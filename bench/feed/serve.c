@@ -6,7 +6,7 @@
  * A request is a small batch (`rows` x `cols`): the worker's team preprocesses it
  * (kernels/prep/prep.h), copies it to the device, and waits for the device's work on it
  * (device/device.h). Each worker has its own queue and serves it in order, one request at a time.
- * The arrival times are drawn before the first request is served (arrivals.h). So a late server
+ * The arrival times are drawn before the first request is served (serve_point.h). So a late server
  * does not delay later requests. In a closed loop it would: each client waits for its answer before
  * it asks again.
  *

@@ -5,7 +5,7 @@
 #
 # KIND: "loops" (COUNT threads), "free" (the same in an interpreter without a lock) or "pytorch" (a
 # DataLoader; each token in BEGIN starts one, with its workers and prefetch factor). MEMORY, FREE,
-# READY: descriptors of bench/loader/queue.h; BEGIN: of bench/loader/load.h. SOURCES, SLOTS and
+# READY: descriptors of bench/loader/load.h; BEGIN: of bench/loader/load.h. SOURCES, SLOTS and
 # STRIDE count floats. Exit codes: bench/loader/python.h.
 import array
 import mmap

@@ -4,7 +4,7 @@
  * workers of PyTorch.
  *
  * Each point is a slice of time in which a number of loaders of one kind make batches in
- * page-locked shared memory (queue.h), from which the device copies them. A batch is that of
+ * page-locked shared memory (load.h), from which the device copies them. A batch is that of
  * `pipeline`, made by one thread. Loaders in Python process the first `python_rows` rows, value by
  * value, and copy the other rows.
  *
@@ -38,9 +38,8 @@
 #include "bench/common/memory_node.h"
 #include "bench/common/points.h"
 #include "bench/feed/feed.h"
+#include "bench/loader/feeding.h"
 #include "bench/loader/resources.h"
-#include "bench/loader/sweep.h"
-#include "bench/loader/verify.h"
 #include "bench/registry.h"
 
 enum { CALIBRATIONS = 5 };

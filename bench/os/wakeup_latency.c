@@ -29,7 +29,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "bench/common/busy_team.h"
 #include "bench/common/points.h"
 #include "bench/common/team.h"
 #include "bench/registry.h"

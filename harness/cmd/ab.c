@@ -1,5 +1,4 @@
 /* contend ab: variants are arms of the same rounds, and are compared in pairs within a round. */
-#include "harness/cmd/common/compared.h"
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/session/run_options.h"
 #include "harness/cmd/session/session.h"

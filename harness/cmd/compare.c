@@ -8,15 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/cmd/common/compared.h"
+#include "harness/cmd/common/named.h"
 #include "harness/cmd/common/page.h"
 #include "harness/cmd/compare.h"
 #include "harness/cmd/fingerprint.h"
 #include "harness/lib/similar.h"
 #include "harness/lib/sys/log.h"
-#include "harness/lib/sys/terminal.h"
 #include "harness/lib/text.h"
-#include "harness/record/findings.h"
+#include "harness/record/json_value.h"
 #include "harness/show/comparison.h"
 #include "harness/show/figures/figures.h"
 #include "harness/show/json/comparable.h"

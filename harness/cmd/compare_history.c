@@ -9,8 +9,6 @@
 #include "harness/cmd/compare.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/sys/signals.h"
-#include "harness/lib/sys/terminal.h"
-#include "harness/record/below.h"
 #include "harness/record/directory.h"
 #include "harness/show/doc.h"
 #include "harness/show/figures/history_figure.h"

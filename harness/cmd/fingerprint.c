@@ -9,18 +9,16 @@
 #include <time.h>
 
 #include "harness/cmd/common/child_run.h"
-#include "harness/cmd/common/compared.h"
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/common/page.h"
 #include "harness/cmd/fingerprint_sources.h"
 #include "harness/lib/str.h"
 #include "harness/lib/sys/log.h"
-#include "harness/lib/sys/terminal.h"
 #include "harness/lib/text.h"
 #include "harness/record/directory.h"
+#include "harness/show/comparison.h"
 #include "harness/show/figures/figures.h"
-#include "harness/show/fingerprint.h"
-#include "harness/show/json/fingerprint.h"
+#include "harness/show/json/forms.h"
 #include "version.h"
 
 static const char fingerprint_word[] = "fingerprint";

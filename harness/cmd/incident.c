@@ -15,15 +15,14 @@
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"
-#include "harness/lib/sys/terminal.h"
 #include "harness/lib/text.h"
 #include "harness/machine/env.h"
 #include "harness/machine/topo.h"
 #include "harness/record/directory.h"
 #include "harness/show/figures/figures.h"
-#include "harness/show/incident.h"
-#include "harness/show/json/incidents.h"
+#include "harness/show/json/result_json.h"
 #include "harness/show/json/runs.h"
+#include "harness/show/result.h"
 
 #define JSON_NAME "incidents.json"
 

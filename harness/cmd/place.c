@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "harness/cmd/common/cmd.h"
-#include "harness/cmd/common/place_default.h"
+#include "harness/cmd/common/named.h"
 #include "harness/lib/str.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/cgroup.h"
@@ -14,10 +14,10 @@
 #include "harness/machine/topo_check.h"
 #include "harness/plan/check.h"
 #include "harness/plan/emit/emit.h"
-#include "harness/plan/emit/inherited.h"
+#include "harness/plan/emit/quote.h"
 #include "harness/plan/options.h"
 #include "harness/plan/plan.h"
-#include "harness/record/plan.h"
+#include "harness/record/json_machine.h"
 #include "harness/show/doc.h"
 
 struct place_args {

@@ -12,18 +12,15 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/page.h"
-#include "harness/cmd/common/summary.h"
 #include "harness/cmd/fingerprint.h"
 #include "harness/lib/str.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/sys/signals.h"
-#include "harness/lib/sys/terminal.h"
 #include "harness/record/directory.h"
-#include "harness/show/collection.h"
 #include "harness/show/figures/figures.h"
 #include "harness/show/figures/files.h"
 #include "harness/show/json/collected.h"
-#include "harness/show/json/fingerprint.h"
+#include "harness/show/json/forms.h"
 #include "harness/show/result.h"
 
 static void report_drawn(void *path, const char *name)

@@ -1,32 +1,176 @@
-/* contend comms: runs a command under a profiler plugin of NCCL, or reads the logs of a command. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/cmd/common/cmd.h"
-#include "harness/comms/comms_driver.h"
 #include "harness/comms/options.h"
+#include "harness/comms/plugin/counters.h"
 #include "harness/comms/plugin/find.h"
 #include "harness/comms/plugin/read.h"
 #include "harness/comms/plugin/record.h"
 #include "harness/comms/show.h"
-#include "harness/engine/launcher.h"
+#include "harness/engine/job.h"
+#include "harness/lib/err.h"
 #include "harness/lib/str.h"
+#include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/sys/process.h"
 #include "harness/lib/sys/signals.h"
-#include "harness/lib/sys/tree.h"
+#include "harness/lib/sys/task.h"
+#include "harness/machine/gpu_links.h"
 #include "harness/record/directory.h"
+
+/*
+ * Asks NVIDIA's driver for `contend comms`, in a separate process and with a time limit: NVML has
+ * been seen not to answer after a program, and a monitor must not hang.
+ */
+
+struct comms_driver {
+    bool answered;
+    struct process process; /* that asked; zeroed = none */
+    struct nvlink_counts counts;
+    struct err why; /* with a code if there are no counts */
+    size_t nlinks;
+    struct gpu_link link[2048];
+};
+
+static void comms_driver_free(struct comms_driver *driver);
+
+enum { ANSWER_MS = 10000, STEP_MS = 20 };
+
+static bool has_counted(const struct comms_driver *driver)
+{
+    const struct comms_counted counted = {.counts = driver->counts};
+    return !driver->why.code && !comms_counted_why(&counted)[0];
+}
+
+/* In the child. */
+static int ask(void *arg)
+{
+    struct comms_driver *driver = arg;
+    (void)nvlink_read(&driver->counts, &driver->why);
+    driver->nlinks = gpu_links_read(driver->link, sizeof(driver->link) / sizeof(driver->link[0]));
+    bool stays = has_counted(driver);
+    __atomic_store_n(&driver->answered, true, __ATOMIC_RELEASE);
+    while (stays && pause()) /* pause is never 0: this waits until it is killed */
+        continue;
+    return 0;
+}
+
+static bool has_answered(const struct comms_driver *driver)
+{
+    return driver && __atomic_load_n(&driver->answered, __ATOMIC_ACQUIRE);
+}
+
+/* Waits until the process ends or, with a driver, has answered. False: the process still runs,
+ * perhaps in the kernel, where no signal ends it. */
+static bool comms_driver_wait_for(struct process *process, const struct comms_driver *driver)
+{
+    const uint64_t end_ns = clock_now_ns() + (uint64_t)ANSWER_MS * 1000000;
+    int status;
+    while (!has_answered(driver) && !process_ended(process, &status)) {
+        struct pollfd end = {.fd = process->pidfd, .events = POLLIN}; /* poll ignores -1 */
+        if (clock_now_ns() > end_ns)
+            return false;
+        (void)poll(&end, 1, STEP_MS);
+    }
+    return true;
+}
+
+/*
+ * If there are counts, the process that asked stays until comms_driver_free and keeps the GPUs
+ * open: without persistence mode the driver releases a GPU with its last user, and its counters
+ * begin at 0 again. Returns NULL after an error, with a message: -ENOMEM, -ETIMEDOUT, -EIO (the
+ * process that asked crashed), or that of starting a process.
+ */
+static struct comms_driver *comms_driver_ask(struct err *err)
+{
+    struct comms_driver *driver =
+        mmap(NULL, sizeof(*driver), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (driver == MAP_FAILED) {
+        (void)err_set(err, -ENOMEM, "no memory to ask the NVIDIA driver");
+        return NULL;
+    }
+    struct process process = {0};
+    int rc = process_start(&process, true, ask, driver);
+    if (rc)
+        (void)err_sys(err, rc, "cannot start a process to ask the NVIDIA driver");
+    else if (!comms_driver_wait_for(&process, driver)) {
+        (void)process_signal(&process, SIGKILL);
+        rc = err_set(err, -ETIMEDOUT, "the NVIDIA driver did not answer within %d s",
+                     ANSWER_MS / 1000);
+    } else if (!has_answered(driver))
+        rc = err_set(err, -EIO, "the process that asked the NVIDIA driver crashed");
+    if (rc) {
+        comms_driver_free(driver);
+        return NULL;
+    }
+    driver->process = process;
+    return driver;
+}
+
+/*
+ * Whether NCCL may be asked for the graphs of communicators (NCCL_GRAPH_DUMP_FILE): only with up to
+ * 16 GPUs on one machine. Before 2.29.7 NCCL has room for 4,096 elements in all graphs, and each
+ * GPU in each channel of each graph takes one. An element without room is an error that ends the
+ * program (src/graph/search.cc, ncclTopoDumpGraphs; src/init.cc). If NVLink leaves the machine, a
+ * graph has the GPUs of all machines.
+ */
+static bool comms_driver_allows_graphs(const struct comms_driver *driver)
+{
+    enum { GPUS_MOST = 16 };
+    return driver && !driver->why.code && driver->counts.n <= GPUS_MOST && !driver->counts.leaves;
+}
+
+/*
+ * Writes into the directory, beside the logs: how NVLink's counters changed since *before, or why
+ * that is unknown, and links.csv. If `before` is NULL, err has the reason. Overwrites err.
+ */
+static void comms_driver_write(const char *directory, const struct comms_driver *before,
+                               struct err *err)
+{
+    static const struct nvlink_counts none;
+    struct comms_driver *after = before ? comms_driver_ask(err) : NULL;
+    if (before && before->why.code)
+        *err = before->why;
+    else if (after && after->why.code)
+        *err = after->why;
+    else if (after)
+        nvlink_since(&before->counts, &after->counts);
+    if (after)
+        comms_files_add_links(directory, after->link, after->nlinks);
+    if (comms_counters_write(directory, after ? &after->counts : &none, err->code ? err->msg : "",
+                             err))
+        log_warn("%s", err->msg);
+    comms_driver_free(after);
+}
+
+/* NULL is allowed. */
+static void comms_driver_free(struct comms_driver *driver)
+{
+    if (!driver)
+        return;
+    (void)process_signal(&driver->process, SIGKILL);
+    if (driver->process.pid)
+        (void)comms_driver_wait_for(&driver->process, NULL);
+    (void)munmap(driver, sizeof(*driver));
+}
+
+/* contend comms: runs a command under a profiler plugin of NCCL, or reads the logs of a command. */
 
 #define TIMING_VARIABLE "CONTEND_COMMS_TIMING"
 

@@ -13,12 +13,9 @@
 #include "harness/lib/str.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/units.h"
-#include "harness/show/figures/curves.h"
 #include "harness/show/figures/dat.h"
 #include "harness/show/figures/files.h"
-#include "harness/show/figures/found.h"
 #include "harness/show/figures/gnuplot.h"
-#include "harness/show/figures/heat.h"
 #include "harness/show/figures/scripts.h"
 
 enum {

@@ -2,8 +2,8 @@
 #ifndef CONTEND_COMMS_FINDINGS_H
 #define CONTEND_COMMS_FINDINGS_H
 
-#include "harness/comms/links.h"
 #include "harness/comms/plugin/counters.h"
+#include "harness/comms/total.h"
 #include "harness/lib/finding.h"
 
 /* -ENOMEM only. */
@@ -47,7 +47,7 @@ struct comms_knee comms_knee_of(const struct comms_communicator *communicator, u
 int comms_usage_judge(const struct comms *comms, const struct comms_timeline *timeline,
                       struct findings *findings, struct err *err);
 
-/* ---- hosts.c ---- */
+/* ---- view.c ---- */
 
 /*
  * Files of the same boot_id are of one machine, which may have another name in each container.

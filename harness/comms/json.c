@@ -4,7 +4,6 @@
 
 #include "harness/comms/plugin/names.h"
 #include "harness/lib/str.h"
-#include "harness/record/findings.h"
 #include "harness/record/json_value.h"
 
 static json_t *uint_to_json(uint64_t value)

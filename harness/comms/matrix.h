@@ -16,7 +16,7 @@
  *
  * Sources: METHOD.md, "Communication matrix"; NVIDIA, nccl-tests, doc/PERFORMANCE.md (factors of
  * bus bandwidth); NCCL 2.30, src/device/all_reduce.h, all_gather.h, reduce_scatter.h, broadcast.h,
- * reduce.h (who sends in which step), src/graph/trees.cc and connect.cc (trees), src/ce_coll.cc
+ * device.h (who sends in which step), src/graph/trees.cc and connect.cc (trees), src/ce_coll.cc
  * (copy engines). These bytes exclude what protocols add on the wire (LL sends a flag with every 4
  * bytes). NVLS and CollNet reduce in switches, and PAT's peers depend on its schedule: both count
  * as unknown.

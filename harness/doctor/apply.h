@@ -14,6 +14,7 @@
 #include "harness/doctor/apply_state.h"
 #include "harness/lib/bitset.h"
 #include "harness/lib/err.h"
+#include "harness/lib/sys/process.h"
 
 struct apply_process {
     pid_t pid;
@@ -44,5 +45,20 @@ int apply_bind(const struct apply_process *processes, size_t n, enum apply_purpo
  * restored, and the file stays.
  */
 int apply_undo(const char *state_path, pid_t ours, struct apply_left *left, struct err *err);
+
+/*
+ * A separate process that undoes a trial (apply.h) if the contend that made it is killed, stopped,
+ * or exceeds its time limit. If both are killed, the next contend finds the state file.
+ */
+struct apply_guard {
+    struct process process;
+    int fd; /* a byte written here ends it */
+};
+
+/* `state_path` is borrowed until apply_guard_end. Returns errors of fork and pipe. */
+int apply_guard_start(struct apply_guard *guard, const char *state_path, double limit_s,
+                      struct err *err);
+/* Ends the guard without an undo: the trial was undone already, or is to stay. */
+void apply_guard_end(struct apply_guard *guard);
 
 #endif

@@ -16,7 +16,6 @@
 #include "harness/doctor/reader/reader.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/sys/signals.h"
-#include "harness/lib/sys/terminal.h"
 
 /*
  * Share of one CPU: a process with less is not watched unless asked for. If no CPU idles, a process

@@ -10,10 +10,10 @@
 #include <stdio.h>
 
 #include "harness/doctor/apply.h"
-#include "harness/doctor/apply_lock.h"
-#include "harness/doctor/bystanders.h"
+#include "harness/doctor/apply_plan.h"
 #include "harness/doctor/checks/check.h"
 #include "harness/lib/err.h"
+#include "harness/lib/sys/process.h"
 
 /* Where --force binds and no finding says to which CPUs. */
 extern const char doctor_usual_placement[];
@@ -25,7 +25,7 @@ struct doctor_apply_options {
     bool force;            /* bind all busy workers, also where no finding says so */
 };
 
-/* The planned change, and the bystanders (bystanders.h). Zeroed = empty. */
+/* The planned change, and the bystanders (apply_plan.h). Zeroed = empty. */
 struct doctor_change {
     size_t n;
     struct apply_process *processes; /* owned */
@@ -64,5 +64,22 @@ const char *doctor_whose(unsigned uid);
 
 /* For bystanders_find, where the change targets no job: contend itself and its children. */
 bool doctor_is_own_process(const void *arg, const struct view_process *process);
+
+/* Starts a job to measure it. The job and its descendants end when contend does. */
+
+/* Zeroed = none. */
+struct doctor_launch {
+    struct process process; /* parent of the job: ends the job if contend is killed */
+};
+
+/* Runs `line` in a shell, with the settings of `env_changes` (or NULL). Output goes to `output_fd`.
+ */
+int doctor_launch_begin(const char *line, struct env_changes *env_changes, int output_fd,
+                        struct doctor_launch *launch, struct err *err);
+
+bool doctor_launch_runs(const struct doctor_launch *launch);
+
+/* Sends SIGTERM to the job and its descendants, and SIGKILL 3 s later. */
+void doctor_launch_end(struct doctor_launch *launch);
 
 #endif

@@ -5,7 +5,8 @@
 #include <jansson.h>
 
 #include "harness/doctor/checks/check.h"
-#include "harness/doctor/trial.h"
+#include "harness/doctor/checks/live.h"
+#include "harness/doctor/metric.h"
 
 /*
  * {"schema": 1, "contend", "watched_s", "own_cpu_share", "unread", "processes": [{"pid", "parent",
@@ -24,5 +25,16 @@ json_t *doctor_to_json(const struct view *view, const struct diagnosis *diagnosi
  * tried. NULL: out of memory. The caller owns it.
  */
 json_t *trial_to_json(const struct trial *trial);
+
+/* Workers right now (check/live.h), as JSON. */
+
+/*
+ * {"schema": 1, "contend", "interval_s", "cpus", "busy", "steal", "load", "pressure",
+ * "own_cpu_share", "workers": [{"pid", "name", "processes", "threads", "oncpu", "queue", "blocked",
+ * "because", "migrations", "throttled", "gpu_busy", "cpus", "used": {"CPU": share}}]}. oncpu, queue
+ * and blocked are in CPUs: seconds per second; null = unknown. NULL: out of memory. The caller owns
+ * it.
+ */
+json_t *live_to_json(const struct live *live);
 
 #endif

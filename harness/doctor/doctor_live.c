@@ -1,24 +1,144 @@
-/* contend doctor --live: shows running processes and where their time goes. */
 #include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/signalfd.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/doctor/checks/live.h"
-#include "harness/doctor/live.h"
+#include "harness/doctor/doctor_json.h"
+#include "harness/doctor/doctor_tables.h"
 #include "harness/doctor/options.h"
 #include "harness/doctor/reader/processes.h"
 #include "harness/doctor/reader/reader.h"
-#include "harness/doctor/screen.h"
-#include "harness/doctor/tables_live.h"
+#include "harness/lib/err.h"
 #include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/sys/process.h"
 #include "harness/lib/sys/signals.h"
-#include "harness/lib/sys/terminal.h"
-#include "harness/machine/state.h"
+#include "harness/machine/gpu_health.h"
+
+/*
+ * A full-screen terminal page that is redrawn: uses the alternate screen, hides the cursor, and
+ * reads keys without Enter. screen_close restores the former content.
+ *
+ *   struct screen screen;
+ *   rc = screen_open(&screen, signals.fd, &err);
+ *   while (screen_wait(&screen, seconds, &key) != SCREEN_SIGNAL && key != 'q')
+ *       ... draw lines, each with SCREEN_LINE_END, between SCREEN_HOME and SCREEN_REST ...
+ *   screen_close(&screen);
+ */
+
+#define SCREEN_HOME "\033[H"
+#define SCREEN_LINE_END "\033[K\n" /* not after the last column, which it would clear */
+#define SCREEN_REST "\033[J"       /* after the last line: clears the lines below */
+
+/* Zeroed = closed. */
+struct screen {
+    bool is_open, has_keys;
+    int signal_fd, resized_fd;
+    struct termios before;
+    sigset_t mask_before;
+};
+
+enum screen_event { SCREEN_TIME, SCREEN_KEY, SCREEN_RESIZED, SCREEN_SIGNAL };
+
+/* Waits for an event, at most `seconds` (then SCREEN_TIME). *key: set for SCREEN_KEY, else 0. */
+enum screen_event screen_wait(struct screen *screen, double seconds, char *key);
+
+#define ENTER "\033[?1049h\033[?25l\033[2J"
+#define LEAVE "\033[?25h\033[?1049l"
+
+static void write_text(const char *text, size_t size)
+{
+    while (size) {
+        ssize_t n = write(STDOUT_FILENO, text, size);
+        if (n < 0 && errno != EINTR)
+            return;
+        text += n > 0 ? n : 0;
+        size -= n > 0 ? (size_t)n : 0;
+    }
+}
+
+/* Uses stdout, and stdin for keys if it is a terminal. A readable signal_fd wakes screen_wait. */
+static int screen_open(struct screen *screen, int signal_fd, struct err *err)
+{
+    sigset_t resized;
+    *screen = (struct screen){.signal_fd = signal_fd, .is_open = true};
+    (void)sigemptyset(&resized);
+    (void)sigaddset(&resized, SIGWINCH);
+    (void)sigprocmask(SIG_BLOCK, &resized, &screen->mask_before);
+    screen->resized_fd = signalfd(-1, &resized, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (screen->resized_fd < 0) {
+        int rc = err_sys(err, -errno, "cannot watch for a terminal that changes its size");
+        (void)sigprocmask(SIG_SETMASK, &screen->mask_before, NULL);
+        *screen = (struct screen){0};
+        return rc;
+    }
+    screen->has_keys = tcgetattr(STDIN_FILENO, &screen->before) == 0;
+    if (screen->has_keys) {
+        struct termios raw = screen->before;
+        raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO); /* ISIG stays: Ctrl-C and Ctrl-Z are signals */
+        raw.c_cc[VMIN] = 0;
+        raw.c_cc[VTIME] = 0;
+        screen->has_keys = tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;
+    }
+    write_text(ENTER, sizeof(ENTER) - 1);
+    return 0;
+}
+
+static void screen_close(struct screen *screen)
+{
+    if (!screen->is_open)
+        return;
+    write_text(LEAVE, sizeof(LEAVE) - 1);
+    if (screen->has_keys)
+        (void)tcsetattr(STDIN_FILENO, TCSANOW, &screen->before);
+    (void)close(screen->resized_fd);
+    (void)sigprocmask(SIG_SETMASK, &screen->mask_before, NULL);
+    *screen = (struct screen){0};
+}
+
+/* After a hang-up the terminal stays at end of file, so has_keys becomes false for good. */
+static bool take_key(struct screen *screen, char *key)
+{
+    ssize_t n = read(STDIN_FILENO, key, 1);
+    if (n == 1)
+        return true;
+    *key = 0;
+    screen->has_keys = n < 0 && (errno == EINTR || errno == EAGAIN);
+    return false;
+}
+
+enum screen_event screen_wait(struct screen *screen, double seconds, char *key)
+{
+    enum { SIGNAL, RESIZED, KEY, SOURCES };
+    struct pollfd sources[SOURCES] = {
+        [SIGNAL] = {.fd = screen->signal_fd, .events = POLLIN},
+        [RESIZED] = {.fd = screen->resized_fd, .events = POLLIN},
+        [KEY] = {.fd = screen->has_keys ? STDIN_FILENO : -1, .events = POLLIN},
+    };
+    struct signalfd_siginfo info;
+    *key = 0;
+    if (poll(sources, SOURCES, (int)ceil(fmax(seconds, 0) * 1e3)) <= 0)
+        return SCREEN_TIME;
+    if (sources[SIGNAL].revents)
+        return SCREEN_SIGNAL;
+    if (sources[RESIZED].revents) {
+        while (read(screen->resized_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+            ;
+        return SCREEN_RESIZED;
+    }
+    return take_key(screen, key) ? SCREEN_KEY : SCREEN_TIME;
+}
+
+/* contend doctor --live: shows running processes and where their time goes. */
 
 /* Share of one CPU: a process with less is not watched unless asked for. */
 static const double busy_share = 0.02;

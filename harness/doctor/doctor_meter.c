@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "harness/lib/sys/clock.h"
-#include "harness/lib/sys/progress.h"
+#include "harness/lib/sys/log.h"
 
 const double meter_settle_s = 1, meter_shortest_s = 1.5;
 

@@ -8,11 +8,10 @@
 #define CONTEND_DOCTOR_DOCTOR_VERIFY_H
 
 #include "harness/doctor/checks/check.h"
-#include "harness/doctor/checks/env_changes.h"
 #include "harness/doctor/doctor_apply.h"
-#include "harness/doctor/doctor_launch.h"
+#include "harness/doctor/doctor_change.h"
 #include "harness/doctor/doctor_meter.h"
-#include "harness/doctor/trial.h"
+#include "harness/doctor/metric.h"
 #include "harness/lib/opt.h"
 
 struct doctor_verify_options {

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "harness/lib/random.h"
+#include "harness/lib/stats.h"
 
 bool arm_runs(const struct arm *arm)
 {

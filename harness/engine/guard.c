@@ -14,7 +14,7 @@
 #include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"
-#include "harness/lib/sys/shell.h"
+#include "harness/lib/sys/process.h"
 
 /* Orders for a guard: run argv[3 + order]. */
 enum order { ORDER_BEFORE, ORDER_AFTER, ORDER_CHECK, ORDERS };

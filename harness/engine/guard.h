@@ -1,5 +1,5 @@
 /*
- * A guard is a process that runs the commands of a variant (variant.h) and outlives contend. If
+ * A guard is a process that runs the commands of a variant (result.h) and outlives contend. If
  * contend crashes, is killed or interrupted after `before` was begun, the guard still runs `after`.
  *
  * The guard is this program again (engine/worker/launch.h), in a process group of its own, with

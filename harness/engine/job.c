@@ -38,13 +38,18 @@ static int set_lost(struct job *job, const char *how, struct err *err)
     return err_set(err, -EIO, "%s", job->why);
 }
 
-bool job_stop_grace_is_over(const struct job *job)
+/*
+ * True if a signal asked us to stop so long ago that we cannot wait for other ranks any longer: the
+ * launcher kills us soon.
+ */
+static bool job_stop_grace_is_over(const struct job *job)
 {
     return signals_take(job->signals) &&
            clock_now_ns() - job->signals->since_ns >= (uint64_t)(stop_grace_s * 1e9);
 }
 
-int job_find_lost(struct job *job, struct err *err)
+/* Call when job_gather_test took longer than answer_limit_s: names the lost rank. Returns -EIO. */
+static int job_find_lost(struct job *job, struct err *err)
 {
     const char *how = " does not answer";
     if (job->signals->interrupted)
@@ -80,14 +85,16 @@ static int begin(struct job *job, const void *mine, void *all, size_t bytes, boo
     return fail_call(job, job->mpi->gather_begin(mine, bytes, all, spread, &why), &why, err);
 }
 
-int job_gather_begin(struct job *job, const void *mine, void *all, size_t bytes, struct err *err)
+/* The same in two steps, without waiting. job_gather_test returns 1: done, 0: not yet, or -EIO. */
+static int job_gather_begin(struct job *job, const void *mine, void *all, size_t bytes,
+                            struct err *err)
 {
     if (!all)
         return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
     return begin(job, mine, all, bytes, true, err);
 }
 
-int job_gather_test(struct job *job, struct err *err)
+static int job_gather_test(struct job *job, struct err *err)
 {
     struct err why = {0};
     bool done = false;
@@ -285,4 +292,164 @@ int job_close(struct job *job, int code)
     free(job->ranks);
     job->ranks = NULL;
     return broken || job_is_first(job) ? code : 0;
+}
+
+static const struct source {
+    const char *launcher;
+    const char *size, *rank; /* both must be numbers */
+    const char *needs;       /* this must be set too; NULL = nothing */
+} sources[] = {
+    {"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", NULL},
+    /* Before Slurm's: Hydra may run inside a step that has one task, or one task a node. */
+    {"mpirun", "PMI_SIZE", "PMI_RANK", NULL},
+    {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_STEP_ID"},
+};
+static const struct source *const slurm = &sources[2];
+
+static bool read_number(const char *text, unsigned *number)
+{
+    char *end;
+    if (!text || *text < '0' || *text > '9')
+        return false;
+    *number = (unsigned)strtoul(text, &end, 10);
+    return !*end;
+}
+
+/* True if PMI's rank and size are those of the Slurm step: srun itself then serves PMI. */
+static bool is_step(char *(*get)(const char *name), unsigned rank, unsigned size)
+{
+    unsigned step_rank, step_size;
+    return !get("OMPI_COMM_WORLD_SIZE") && get(slurm->needs) &&
+           read_number(get(slurm->size), &step_size) && read_number(get(slurm->rank), &step_rank) &&
+           step_size == size && step_rank == rank;
+}
+
+static bool has_pmi(char *(*get)(const char *name))
+{
+    return get("PMIX_RANK") || get("PMI_RANK") || get("PMI_FD");
+}
+
+void job_env_read(char *(*get)(const char *name), struct job_env *env)
+{
+    *env = (struct job_env){.launcher = NULL, .size = 1};
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+        const struct source *source = &sources[i];
+        unsigned rank, size;
+        if ((source->needs && !get(source->needs)) || !read_number(get(source->size), &size) ||
+            !read_number(get(source->rank), &rank) || rank >= size)
+            continue;
+        if (size > 1)
+            *env = (struct job_env){is_step(get, rank, size) ? slurm->launcher : source->launcher,
+                                    rank, size, source != slurm || has_pmi(get)};
+        return;
+    }
+}
+
+static const uint64_t ms_ns = 1000000;
+/* Pauses between reports, and between checks for answers, while our workers work or wait (IDLE). */
+enum { BUSY_MS = 50, BUSY_POLL_MS = 10, IDLE_MS = 1 };
+
+int job_watch_open(struct job *job, struct barrier *barrier, struct err *err)
+{
+    struct job_report *reports = calloc(job->world.size, sizeof(*reports));
+    job->watch = (struct job_watch){.barrier = barrier, .reports = reports};
+    return reports
+               ? 0
+               : err_set(err, -ENOMEM, "no memory for the reports of %u ranks", job->world.size);
+}
+
+void job_watch_close(struct job *job)
+{
+    free(job->watch.reports);
+    job->watch = (struct job_watch){0};
+}
+
+int job_watch_pause_ms(const struct job *job)
+{
+    const struct job_watch *watch = &job->watch;
+    uint64_t now_ns = clock_now_ns();
+    if (watch->under_way)
+        return watch->idle ? IDLE_MS : BUSY_POLL_MS;
+    return watch->next_ns > now_ns ? (int)((watch->next_ns - now_ns) / ms_ns) + 1 : 0;
+}
+
+/* All workers wait in the next barrier: exchanges their blocks, and releases ours. */
+static int complete_barrier(struct job *job, struct err *err)
+{
+    struct job_watch *watch = &job->watch;
+    size_t bytes = watch->reports[0].bytes;
+    for (unsigned r = 1; r < job->world.size; r++)
+        if (watch->reports[r].bytes != bytes)
+            return err_set(err, -EPROTO, "rank %u meets with %u bytes, rank 0 with %zu", r,
+                           watch->reports[r].bytes, bytes);
+    unsigned char *all = malloc(job->world.size * bytes + 1);
+    if (!all)
+        return err_set(err, -ENOMEM, "no memory for a barrier of %u ranks", job->world.size);
+    int rc = 0;
+    if (bytes)
+        rc = job_gather(job, barrier_block(watch->barrier, job->world.rank), all, bytes, err);
+    for (unsigned r = 0; r < job->world.size && bytes && !rc; r++)
+        memcpy(barrier_block(watch->barrier, r), all + r * bytes, bytes);
+    free(all);
+    watch->completed++;
+    if (!rc)
+        barrier_release(watch->barrier);
+    return rc;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static int take_reports(struct job *job, struct err *err)
+{
+    struct job_watch *watch = &job->watch;
+    struct job_report together = watch->reports[0];
+    bool all_wait = true;
+    for (unsigned r = 0; r < job->world.size; r++) {
+        const struct job_report *report = &watch->reports[r];
+        together.foreground = least(together.foreground, report->foreground);
+        together.all = least(together.all, report->all);
+        together.lost |= report->lost;
+        together.timed_out |= report->timed_out;
+        together.interrupted |= report->interrupted;
+        all_wait = all_wait && report->posted == watch->completed + 1;
+    }
+    watch->together = together;
+    watch->under_way = false;
+    if (together.interrupted)
+        return -EINTR;
+    return all_wait ? complete_barrier(job, err) : 0;
+}
+
+/* True if other ranks took too long to answer: answer_limit_s, or much less after a signal to end.
+ */
+static bool answer_timed_out(const struct job *job)
+{
+    return clock_now_ns() - job->watch.begun_ns > (uint64_t)(job->answer_limit_s * 1e9) ||
+           job_stop_grace_is_over(job);
+}
+
+int job_watch_step(struct job *job, const struct job_report *mine, bool idle, struct err *err)
+{
+    struct job_watch *watch = &job->watch;
+    watch->idle = idle;
+    if (!watch->under_way) {
+        if (clock_now_ns() < watch->next_ns && !memcmp(&watch->mine, mine, sizeof(*mine)))
+            return 0;
+        watch->mine = *mine;
+        watch->begun_ns = clock_now_ns();
+        int rc = job_gather_begin(job, mine, watch->reports, sizeof(*mine), err);
+        if (rc)
+            return rc;
+        watch->under_way = true;
+    }
+    int done = job_gather_test(job, err);
+    if (done < 0)
+        return done;
+    if (!done)
+        return answer_timed_out(job) ? job_find_lost(job, err) : 0;
+    watch->next_ns = clock_now_ns() + (idle ? IDLE_MS : BUSY_MS) * ms_ns;
+    return take_reports(job, err);
 }

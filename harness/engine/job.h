@@ -11,7 +11,7 @@
  *   code = job_close(&job, code);
  *
  * A zeroed struct job is a run of one process: job_agree returns its rc, job_close its code. Only
- * the module contend_mpi.so is linked with MPI (harness/engine/contract/mpi_ops.h). The module is
+ * the module contend_mpi.so is linked with MPI (harness/engine/contract/peers.h). The module is
  * $CONTEND_MPI_MODULE if that is set; else it is searched in the program's folder, in lib/ there,
  * and in ../lib/contend.
  */
@@ -22,12 +22,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/engine/contract/mpi_ops.h"
-#include "harness/engine/launcher.h"
+#include "harness/engine/contract/peers.h"
 #include "harness/engine/worker/barrier.h"
 #include "harness/lib/bitset.h"
 #include "harness/lib/err.h"
 #include "harness/lib/sys/signals.h"
+
+/*
+ * Finds out from the environment, before MPI is started, whether mpirun, srun or a similar launcher
+ * started this process as one of several.
+ */
+struct job_env {
+    const char *launcher; /* "mpirun" or "srun"; NULL = started alone, or as the only task */
+    unsigned rank, size;
+    bool wired; /* the launcher offers what MPI needs to find other ranks: PMI, PMIx, or its own */
+};
+
+/*
+ * Reads Open MPI's OMPI_COMM_WORLD_*, the PMI_* of MPICH and its relatives, and the SLURM_* of a
+ * job step of several tasks. A shell inside an allocation, or a job of one task, does not count as
+ * a job. `get` is getenv, or a test's substitute.
+ */
+void job_env_read(char *(*get)(const char *name), struct job_env *env);
 
 enum { JOB_TEXT_MAX = 64 };
 
@@ -72,7 +88,7 @@ struct job {
     enum job_end end;
     char why[252]; /* reason of an end, or "" */
 
-    /* The current observation (watch.h). */
+    /* The current observation (job.h). */
     struct job_watch {
         struct barrier *barrier;
         struct job_report mine, *reports, together; /* all zero = no exchange yet */
@@ -102,13 +118,6 @@ int job_close(struct job *job, int code);
  */
 int job_gather(struct job *job, const void *mine, void *all, size_t bytes, struct err *err);
 
-/* The same in two steps, without waiting. job_gather_test returns 1: done, 0: not yet, or -EIO. */
-int job_gather_begin(struct job *job, const void *mine, void *all, size_t bytes, struct err *err);
-int job_gather_test(struct job *job, struct err *err);
-
-/* Call when job_gather_test took longer than answer_limit_s: names the lost rank. Returns -EIO. */
-int job_find_lost(struct job *job, struct err *err);
-
 /* Like job_gather, but only rank 0 gets the data; `all` of other ranks may be NULL. */
 int job_collect(struct job *job, const void *mine, void *all, size_t bytes, struct err *err);
 
@@ -117,12 +126,6 @@ int job_agree(struct job *job, int rc, struct err *err);
 
 /* -EINVAL on all ranks unless `text` is the same in all; `what` names it in the message. */
 int job_require_same(struct job *job, const char *what, const char *text, struct err *err);
-
-/*
- * True if a signal asked us to stop so long ago that we cannot wait for other ranks any longer: the
- * launcher kills us soon.
- */
-bool job_stop_grace_is_over(const struct job *job);
 
 /* An error that other ranks do not know, and would wait for: this rank reports it itself, and its
  * job_close ends them. */
@@ -139,6 +142,37 @@ static inline bool job_is_lost(const struct job *job)
 static inline bool job_is_first(const struct job *job)
 {
     return job->world.rank == 0;
+}
+
+/*
+ * The ranks of a job while they observe an arm.
+ *
+ * They exchange reports, a few dozen a second and at once when a worker changes its state.
+ * Decisions depend only on the last exchanged reports, which are the same in all ranks, so all
+ * ranks decide alike. They also complete the barriers of the foreground workers
+ * (engine/worker/barrier.h, relay). Between reports they sleep: they must not take CPUs from the
+ * workers.
+ */
+
+/* For each observation: open; step until all have reached a state; close, also on errors. */
+int job_watch_open(struct job *job, struct barrier *barrier, struct err *err);
+void job_watch_close(struct job *job);
+
+/* How long to sleep before the next step, unless a worker changes its state. */
+int job_watch_pause_ms(const struct job *job);
+
+/*
+ * Exchanges reports. Never waits, except for a barrier that all ranks have entered. `idle`: our
+ * workers wait for other ranks. -EINTR: a rank was asked to end, and all ranks know; -EIO: a rank
+ * does not answer any more.
+ */
+int job_watch_step(struct job *job, const struct job_report *mine, bool idle, struct err *err);
+
+/* True if the workers of all ranks have reached `state`, by the last reports. */
+static inline bool job_reached(const struct job *job, bool background, uint32_t state)
+{
+    const struct job_report *together = &job->watch.together;
+    return (background ? together->all : together->foreground) >= state;
 }
 
 #endif

@@ -21,4 +21,14 @@ int job_plan_spread(struct job *job, const struct topo *topo, struct result *res
  * another rank of the machine starts them. */
 unsigned job_plan_background(const struct job *job, const struct arm *arm, unsigned *first);
 
+/* Finds the CPUs on which the ranks of one machine are planned. */
+
+/*
+ * Fills job->ranks, plan_rank, plan_size, leaders, leaders_before and cpus_note. By default mpirun
+ * binds each rank to a core or two, which leaves a placement nothing to divide. So each process
+ * binds itself to all CPUs that the ranks of its machine have together. If the kernel refuses (a
+ * cpuset for each task), each rank is planned alone, on its own CPUs. Needs only an open job.
+ */
+int job_share_cpus(struct job *job, struct err *err);
+
 #endif

@@ -7,16 +7,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "harness/engine/job.h"
 #include "harness/engine/job_results.h"
-#include "harness/engine/observe_parts.h"
-#include "harness/engine/watch.h"
-#include "harness/engine/worker/usage.h"
 #include "harness/lib/sys/clock.h"
-#include "harness/lib/sys/futex.h"
 #include "harness/lib/sys/log.h"
-#include "harness/lib/sys/process.h"
 #include "harness/lib/sys/task.h"
-#include "harness/machine/state.h"
+#include "harness/machine/gpu_health.h"
 
 enum { TICK_MS = 200 };
 

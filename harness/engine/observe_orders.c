@@ -1,4 +1,4 @@
-#include "harness/engine/observe_parts.h"
+#include "harness/engine/observe.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "harness/engine/arms.h"
+#include "harness/engine/job.h"
 #include "harness/engine/job_plans.h"
-#include "harness/engine/watch.h"
 
 /* The node whose memory CPUs and GPUs of node `own` (an index) use; -1 = unknown. */
 static int memory_of(const struct topo *topo, int own)

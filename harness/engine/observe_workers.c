@@ -1,4 +1,4 @@
-#include "harness/engine/observe_parts.h"
+#include "harness/engine/observe.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -9,13 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/engine/watch.h"
+#include "harness/engine/job.h"
 #include "harness/engine/worker/launch.h"
 #include "harness/engine/worker/worker.h"
 #include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/units.h"
-#include "harness/machine/openmp.h"
+#include "harness/machine/env.h"
 #include "harness/plan/placeholders.h"
 
 static const uint64_t mpi_grace_ns = 500000000, hurry_ns = 100000000;

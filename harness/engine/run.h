@@ -37,13 +37,31 @@ struct run_hooks {
 int run_rounds(const struct observe_config *config, const struct run_hooks *hooks,
                struct signals *signals, struct result *result, struct err *err);
 
-/* Appends an empty observation to the arm's; NULL: no memory. */
-struct observation *run_add_observation(struct arm *arm, struct err *err);
-
 /* Removes that round and later ones: for a round that is incomplete or could not be written. */
 void run_drop_round(struct result *result, unsigned round);
 
 /* False if no arm, baselines included, has a usable round. */
 bool run_measured_anything(const struct result *result);
+
+/*
+ * Who else uses the CPUs during a run: the processes of others, by their CPU time from before the
+ * first round until after the last. A process that ends before is not seen.
+ */
+struct tree_use;
+
+/* Zeroed = none. */
+struct others {
+    uint64_t at_ns;
+    unsigned n;
+    struct tree_use *before; /* owned */
+};
+
+/* Without memory no process is named. */
+void others_begin(struct others *others);
+
+/* Sets result->others: those that used the most since others_begin, RESULT_OTHERS_LEAST or more. */
+void others_note(const struct others *others, struct result *result);
+
+void others_end(struct others *others);
 
 #endif

@@ -8,15 +8,13 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "harness/engine/background.h"
-#include "harness/engine/controls.h"
 #include "harness/engine/times.h"
 #include "harness/engine/worker/command_bench.h"
 #include "harness/lib/similar.h"
 #include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"
-#include "harness/machine/openmp.h"
+#include "harness/machine/env.h"
 #include "harness/plan/placeholders.h"
 
 enum { MAX_COUNTS = 16 };

@@ -8,7 +8,7 @@
 #include "harness/engine/arms.h"
 #include "harness/engine/contract/scenario.h"
 #include "harness/engine/observe.h"
-#include "harness/lib/cli.h"
+#include "harness/lib/opt.h"
 #include "harness/machine/topo.h"
 #include "harness/plan/options.h"
 

@@ -1,9 +1,10 @@
 #include "harness/engine/times.h"
 
+#include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #include "harness/engine/arms.h"
-#include "harness/engine/controls.h"
 
 /*
  * Times of scans and of runs that compare nothing. There are `rounds` rounds, or up to most_rounds
@@ -233,4 +234,141 @@ void times_set(const struct run_options *options, struct run_setup *setup)
     config->limit_s = fmax(limit_s(options, result, profile),
                            config->measure_s * (scans ? scan_limit_factor : 1));
     setup->expected_s = all * (config->measure_s + before_s) + watched_s;
+}
+
+#ifdef CONTEND_HAVE_CUDA
+static const bool have_cuda = true;
+#else
+static const bool have_cuda = false;
+#endif
+
+/* From the launch to the end; on GPUs the driver starts first. */
+static const double cpu_s = 0.25, gpu_s = 1;
+
+static bool is_measured(const struct result *result, const struct bench *bench)
+{
+    for (size_t i = 0; i < result->narms; i++)
+        if (result->arms[i].bench == bench)
+            return true;
+    return false;
+}
+
+/* How many GPUs the arms use; a scan that is not `gang` uses all. */
+static unsigned count_gpus(const struct topo *topo, const struct result *result)
+{
+    struct bitset used = {0};
+    unsigned visible = topo_visible_gpus(topo);
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        if (!device_infos[arm_device(result, arm)].on_gpus)
+            continue;
+        if (arm->bench->scan && !arm->bench->gang)
+            return visible;
+        for (unsigned w = 0; w < arm->plan.nworkers; w++)
+            if (arm->plan.workers[w].gpu >= 0)
+                bitset_set(&used, (unsigned)arm->plan.workers[w].gpu);
+    }
+    unsigned n = bitset_count(&used);
+    return n < visible ? n : visible;
+}
+
+static int add(const struct bench *bench, unsigned workers, const struct run_options *options,
+               const struct topo *topo, struct result *result, struct err *err)
+{
+    static const enum placement placement = PLACE_NONE;
+    static const bool optional = true;
+    struct arms_request request = {.bench = bench,
+                                   .placements = &placement,
+                                   .nplacements = 1,
+                                   .optional = &optional,
+                                   .workers = &workers,
+                                   .nworkers = 1,
+                                   .is_control = true};
+    int rc = plan_options_apply(&options->plan, &request.plan, err);
+    return rc ? rc : arms_add(topo, &request, result, err);
+}
+
+int controls_add(const struct bench *const *benches, const struct run_options *options,
+                 const struct topo *topo, struct result *result, struct err *err)
+{
+    const struct bench *cpu = bench_find(benches, "canary");
+    const struct bench *gpu = bench_find(benches, "gpu_canary");
+    bool gpus_are_here = have_cuda && !topo->driver_too_old && !options->topo.fake_gpus;
+    unsigned gpus = gpus_are_here ? count_gpus(topo, result) : 0;
+    int rc = 0;
+    if (options->no_control || options->ranks || result->variants) /* an ab pairs its rounds */
+        return 0;
+    bool with_gpus = gpu && gpus && !is_measured(result, gpu);
+    if (cpu && !is_measured(result, cpu))
+        rc = add(cpu, 1, options, topo, result, err);
+    if (!rc && with_gpus)
+        rc = add(gpu, gpus, options, topo, result, err);
+    return rc;
+}
+
+double controls_seconds(const struct result *result)
+{
+    double sum_s = 0;
+    for (size_t i = result_measured(result); i < result->narms; i++)
+        sum_s += device_infos[arm_device(result, &result->arms[i])].on_gpus ? gpu_s : cpu_s;
+    return sum_s;
+}
+
+enum { DOSES_MOST = 16 };
+
+int background_parse_dose(const struct run_options *options, struct dose *dose, struct err *err)
+{
+    struct dose doses[DOSES_MOST];
+    if (!options->dose)
+        return 0;
+    if (options->background || options->background_workers)
+        return err_set(err, -EINVAL, "--dose takes the place of --background: leave that out");
+    if (options->ranks)
+        return err_set(err, -EINVAL, "--dose is not for jobs of several ranks");
+    int n = dose_parse_list(options->dose, doses, DOSES_MOST, err);
+    if (n > 1 && !options->arrange)
+        return err_set(err, -EINVAL, "--dose '%.60s': one level, such as cpu=20%%", options->dose);
+    if (n > 0)
+        *dose = doses[0];
+    return n < 0 ? n : 0;
+}
+
+int background_set_dose(const struct bench *const *benches, struct result *result, struct err *err)
+{
+    for (size_t i = 0; i < result->narms; i++)
+        if (!dose_is_idle(&result->arms[i].dose))
+            return run_setup_find_bench(benches, DOSE_BENCH, &result->background, err);
+    return 0;
+}
+
+int background_check_dose(const struct dose *dose, const struct result *result, struct err *err)
+{
+    /* The transport of collectives is NCCL where the run may use GPUs. */
+    if (dose->kind != DOSE_H2D || result->transport == DEVICE_NCCL)
+        return 0;
+    return err_set(err, -ENOTSUP,
+                   "a dose of h2d needs GPUs that this run can use: 'contend info' shows them");
+}
+
+int background_set(const struct bench *const *benches, const struct run_options *options,
+                   struct run_setup *setup, unsigned *workers, struct err *err)
+{
+    const char *name = options->background ? options->background : setup->scenario->background;
+    if (options->dose)
+        return 0;
+    if (name && strcmp(name, DOSE_BENCH) == 0)
+        return err_set(err, -EINVAL, "--background %s: type --dose KIND=LEVEL", name);
+    if (!name)
+        return options->background_workers
+                   ? err_set(err, -EINVAL, "--background-workers needs --background BENCH")
+                   : 0;
+    int rc = run_setup_find_bench(benches, name, &setup->result.background, err);
+    if (rc)
+        return rc;
+    unsigned fallback = options->background ? 1 : setup->scenario->background_workers;
+    *workers = options->background_workers ? (unsigned)options->background_workers : fallback;
+    setup->config.background_params = setup->background_params;
+    const struct bench *bench = setup->result.background;
+    opts_set_defaults(bench->opts, setup->background_params);
+    return bench->validate ? bench->validate(setup->background_params, err) : 0;
 }

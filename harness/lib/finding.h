@@ -1,7 +1,7 @@
 /*
  * A finding: something that is wrong, odd, better or worth doing, or the outcome of a check or a
  * comparison, in a form for people, scripts and reports. The code that decides makes the finding;
- * each output form has one printer: show, record/findings, show.
+ * each output form has one printer: show, record/json_value, show.
  */
 #ifndef CONTEND_LIB_FINDING_H
 #define CONTEND_LIB_FINDING_H

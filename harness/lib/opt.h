@@ -128,4 +128,25 @@ const char *opt_format_help(const struct opt *opt, enum opt_level most);
 /* Prints the help of one option, wrapped below 80 columns; `prefix` is "--" or "". */
 void opt_print_help(const struct opt *opt, const char *prefix, enum opt_level most, FILE *out);
 
+/* Parses command lines by option tables (opt.h): --name value, --name=value, -x value, flags. */
+enum { CLI_LIST_MAX = 64 };
+
+/* The arguments that are not options of the table. Borrowed from argv. */
+struct cli {
+    const char *positional[CLI_LIST_MAX];
+    size_t npositional;
+    const char *pairs[CLI_LIST_MAX]; /* each -p/--param name=value, in order */
+    size_t npairs;
+    bool help;     /* --help or -h was given: cli_parse reports no error */
+    bool help_all; /* --help-all was given; implies help */
+};
+
+/*
+ * Writes defaults, then the options of argv[1..]. Options and positionals mix; "--" ends the
+ * options. `accept_pairs`: -p/--param is known. -EINVAL: the message names the argument and, for an
+ * unknown option, the help.
+ */
+int cli_parse(const struct opt *opts, bool accept_pairs, int argc, char **argv, void *base,
+              struct cli *cli, struct err *err);
+
 #endif

@@ -7,7 +7,6 @@
 #include <strings.h>
 
 #include "harness/lib/str.h"
-#include "harness/lib/text.h"
 
 static bool same(char a, char b)
 {

@@ -5,7 +5,6 @@
 #include <gnu/libc-version.h>
 #include <limits.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +14,9 @@
 #include <unistd.h>
 
 #include "harness/lib/str.h"
+#include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/sys/proc.h"
-#include "harness/lib/sys/scheduler.h"
-#include "harness/machine/processor.h"
 
 /* The governor of all CPUs, or "mixed". */
 static void read_governor(const char *root, char *out, size_t size)
@@ -205,4 +203,208 @@ char *env_host_label(const struct environment *env, char label[ENV_HOST_LABEL_MA
     if (label[0] == '.' || label[0] == '-')
         label[0] = 'x';
     return label;
+}
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+enum { ARM = 0x41, CAVIUM = 0x43, FUJITSU = 0x46, HISILICON = 0x48, NVIDIA = 0x4e, AMPERE = 0xc0 };
+
+static const struct {
+    unsigned implementer, part;
+    const char *name;
+} names[] = {{ARM, 0xd03, "Cortex-A53"},       {ARM, 0xd07, "Cortex-A57"},
+             {ARM, 0xd08, "Cortex-A72"},       {ARM, 0xd0b, "Cortex-A76"},
+             {ARM, 0xd42, "Cortex-A78AE"},     {ARM, 0xd0c, "Neoverse N1"},
+             {ARM, 0xd49, "Neoverse N2"},      {ARM, 0xd8e, "Neoverse N3"},
+             {ARM, 0xd40, "Neoverse V1"},      {ARM, 0xd4f, "Neoverse V2"},
+             {ARM, 0xd84, "Neoverse V3"},      {CAVIUM, 0x0af, "ThunderX2"},
+             {FUJITSU, 0x001, "A64FX"},        {HISILICON, 0xd01, "Kunpeng 920"},
+             {NVIDIA, 0x004, "NVIDIA Carmel"}, {NVIDIA, 0x010, "NVIDIA Olympus"},
+             {AMPERE, 0xac3, "Ampere-1"},      {AMPERE, 0xac4, "Ampere-1A"}};
+
+const char *processor_name(const char *implementer, const char *part)
+{
+    unsigned long maker = strtoul(implementer, NULL, 0), number = strtoul(part, NULL, 0);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (names[i].implementer == maker && names[i].part == number) {
+            return str_fmt("%s", names[i].name);
+        }
+    return str_fmt("Arm processor, implementer 0x%02lx, part 0x%03lx", maker, number);
+}
+
+static bool read_cpuinfo(const char *root, const char *field, char *out, size_t size)
+{
+    return proc_read_field(root, "/proc/cpuinfo", field, ':', out, size);
+}
+
+static bool is_of_arm(const char *root, char implementer[static PROC_TEXT_MAX])
+{
+    return read_cpuinfo(root, "CPU implementer", implementer, PROC_TEXT_MAX);
+}
+
+void processor_model(const char *root, char *out, size_t size)
+{
+    char implementer[PROC_TEXT_MAX], part[PROC_TEXT_MAX];
+    if (!read_cpuinfo(root, "model name", out, size) && is_of_arm(root, implementer) &&
+        read_cpuinfo(root, "CPU part", part, sizeof(part)))
+        (void)snprintf(out, size, "%s", processor_name(implementer, part));
+}
+
+/* The signature in CPUID leaf 0x40000000, if the processor reports a hypervisor. */
+static double ask_processor(char *hypervisor, size_t size)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    unsigned eax, ebx, ecx, edx;
+    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx))
+        return NAN;
+    if (!(ecx >> 31))
+        return 0;
+    char signature[13] = "";
+    __cpuid(0x40000000, eax, ebx, ecx, edx);
+    memcpy(signature, &ebx, 4);
+    memcpy(signature + 4, &ecx, 4);
+    memcpy(signature + 8, &edx, 4);
+    proc_copy_text(hypervisor, size, signature);
+    return 1;
+#else
+    (void)hypervisor;
+    (void)size;
+    return NAN;
+#endif
+}
+
+/* Amazon's bare-metal machines have its vendor name too, and ".metal" in the product name. */
+static double ask_firmware(const char *root, char *hypervisor, size_t size)
+{
+    static const char *const made[] = {
+        "QEMU", "KVM",       "Amazon EC2",      "Google Compute Engine", "VMware",
+        "Xen",  "OpenStack", "Virtual Machine", "Apple Virtualization",  "Parallels"};
+    char vendor[PROC_TEXT_MAX], product[PROC_TEXT_MAX], tree[PROC_TEXT_MAX];
+    bool told = PROC_TEXT(root, vendor, "/sys/class/dmi/id/sys_vendor");
+    (void)PROC_TEXT(root, product, "/sys/class/dmi/id/product_name");
+    for (size_t i = 0; told && i < sizeof(made) / sizeof(made[0]); i++)
+        if ((strstr(vendor, made[i]) || strstr(product, made[i])) && !strstr(product, ".metal")) {
+            (void)snprintf(hypervisor, size, "%s", made[i]);
+            return 1;
+        }
+    if (told)
+        return 0;
+    if (PROC_TEXT(root, tree, "/sys/firmware/devicetree/base/hypervisor/compatible") ||
+        (PROC_TEXT(root, tree, "/sys/firmware/devicetree/base/compatible") &&
+         strstr(tree, "virt"))) {
+        (void)snprintf(hypervisor, size, "%s", tree);
+        return 1;
+    }
+    return NAN;
+}
+
+double processor_is_virtual(const char *root, char *hypervisor, size_t size)
+{
+    char flags[4096], implementer[PROC_TEXT_MAX];
+    hypervisor[0] = '\0';
+    double asked = root[0] ? NAN : ask_processor(hypervisor, size);
+    if (!isnan(asked))
+        return asked;
+    if (read_cpuinfo(root, "flags", flags, sizeof(flags)))
+        return strstr(flags, "hypervisor") != NULL;
+    return is_of_arm(root, implementer) ? ask_firmware(root, hypervisor, size) : NAN;
+}
+
+enum { THREADS_MOST = 4096 }; /* as of --threads */
+
+static bool is_set(const char *value)
+{
+    return value && *value;
+}
+
+bool openmp_binds(char *(*get)(const char *name))
+{
+    const char *bind = get("OMP_PROC_BIND");
+    if (is_set(bind))
+        return strcasecmp(bind, "false") != 0;
+    return is_set(get("OMP_PLACES"));
+}
+
+static bool binds(const char *value, char *(*get)(const char *name), unsigned threads)
+{
+    (void)value;
+    (void)threads;
+    return openmp_binds(get);
+}
+
+static bool is_true(const char *value, char *(*get)(const char *name), unsigned threads)
+{
+    (void)get;
+    (void)threads;
+    return strcasecmp(value, "true") == 0;
+}
+
+static bool is_fewer(const char *value, char *(*get)(const char *name), unsigned threads)
+{
+    (void)get;
+    return strtoul(value, NULL, 10) < threads;
+}
+
+static bool always(const char *value, char *(*get)(const char *name), unsigned threads)
+{
+    (void)value;
+    (void)get;
+    (void)threads;
+    return true;
+}
+
+static const struct setting {
+    const char *name;
+    bool (*acts)(const char *value, char *(*get)(const char *name), unsigned threads);
+    const char *effect; /* NULL = uses[] */
+} settings[] = {
+    {"OMP_PROC_BIND", binds,
+     "libgomp binds each thread of a worker to a part of the worker's CPUs, also where its "
+     "placement leaves the threads free"},
+    {"OMP_PLACES", binds,
+     "libgomp binds each thread of a worker to one of these places, as far as they are among the "
+     "worker's CPUs"},
+    {OPENMP_NOT_FOR_WORKERS, always,
+     "not for workers, which libgomp would take out of the CPUs of their placement, as it does "
+     "with those of taskset"},
+    {"OMP_THREAD_LIMIT", is_fewer, "libgomp makes no larger teams, whatever a placement plans"},
+    {"OMP_DYNAMIC", is_true,
+     "libgomp makes smaller teams than a placement plans while the machine is busy"},
+    {"OMP_NUM_THREADS", always, NULL},
+    {"OMP_WAIT_POLICY", always,
+     "it says whether threads spin or sleep at barriers, and with it what oversubscription costs"},
+    {"GOMP_SPINCOUNT", always,
+     "it says how long threads spin at barriers, and with it what oversubscription costs"},
+};
+
+static const char *const uses[] = {
+    [OPENMP_FOR_NONE] =
+        "not for workers, which get the threads of their placement; --threads sets them",
+    [OPENMP_FOR_DEFAULT] =
+        "placements that size no threads, such as none, keep it; the others set it, and so does "
+        "--threads",
+    [OPENMP_FOR_ALL] = "variants without threads or a placement of their own keep it",
+};
+
+unsigned openmp_threads(char *(*get)(const char *name))
+{
+    const char *value = get("OMP_NUM_THREADS");
+    unsigned long threads = value && *value >= '0' && *value <= '9' ? strtoul(value, NULL, 10) : 0;
+    return threads <= THREADS_MOST ? (unsigned)threads : 0;
+}
+
+void openmp_report(char *(*get)(const char *name), unsigned threads, enum openmp_use use,
+                   struct openmp_notes *notes)
+{
+    notes->n = 0;
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+        const char *value = get(settings[i].name);
+        if (!is_set(value) || !settings[i].acts(value, get, threads))
+            continue;
+        (void)snprintf(notes->text[notes->n++], OPENMP_NOTE_MAX, "%s=%.60s is set: %s",
+                       settings[i].name, value,
+                       settings[i].effect ? settings[i].effect : uses[use]);
+    }
 }

@@ -7,6 +7,7 @@
 #ifndef CONTEND_MACHINE_ENV_H
 #define CONTEND_MACHINE_ENV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "harness/lib/sys/cgroup.h"
@@ -17,9 +18,9 @@ struct environment {
     char hostname[PROC_TEXT_MAX];
     char os[PROC_TEXT_MAX];            /* PRETTY_NAME of os-release */
     char kernel[PROC_TEXT_MAX];        /* release, such as "6.1.0-18-amd64" */
-    char scheduler[3 * PROC_TEXT_MAX]; /* lib/sys/scheduler.h: "EEVDF", "sched_ext: NAME" */
+    char scheduler[3 * PROC_TEXT_MAX]; /* lib/sys/affinity.h: "EEVDF", "sched_ext: NAME" */
     char arch[PROC_TEXT_MAX];          /* "x86_64" */
-    char cpu_model[PROC_TEXT_MAX];     /* machine/processor.h */
+    char cpu_model[PROC_TEXT_MAX];     /* machine/env.h */
     char microcode[PROC_TEXT_MAX];
     char governor[PROC_TEXT_MAX];        /* "mixed" when the CPUs differ */
     double boost;                        /* 1 = clocks may rise above nominal, 0 = not */
@@ -31,7 +32,7 @@ struct environment {
     double memlock_bytes;                /* soft limit of locked memory; infinite = no limit */
     char clocksource[PROC_TEXT_MAX];     /* "tsc", "kvm-clock" */
     double virtual_machine;              /* 1 = runs under a visible hypervisor, 0 = none visible */
-    char hypervisor[PROC_TEXT_MAX];      /* such as "KVMKVMKVM": machine/processor.h */
+    char hypervisor[PROC_TEXT_MAX];      /* such as "KVMKVMKVM": machine/env.h */
     char machine_vendor[PROC_TEXT_MAX];  /* DMI sys_vendor */
     char machine_product[PROC_TEXT_MAX]; /* DMI product_name */
     char machine_board[PROC_TEXT_MAX];   /* DMI board_name */
@@ -65,5 +66,55 @@ void env_free(struct environment *env);
  * replaced by '-'; never empty, never starting with '.' or '-'. Returns label.
  */
 char *env_host_label(const struct environment *env, char label[ENV_HOST_LABEL_MAX]);
+
+/* Finds the processor's name, also on Arm, and whether the machine is virtual. */
+
+/*
+ * Arm processors give numbers, such as "0x41" and "0xd4f": writes "Neoverse V2", or the numbers if
+ * the processor is unknown. Source: Linux, arch/arm64/include/asm/cputype.h.
+ */
+const char *processor_name(const char *implementer, const char *part);
+
+/* The model by /proc/cpuinfo below `root`; "" = unknown. */
+void processor_model(const char *root, char *out, size_t size);
+
+/*
+ * 1 = runs under a visible hypervisor, 0 = none visible, NaN = unknown. hypervisor: its own name,
+ * or "". On x86, CPUID tells (with a root, the flags of cpuinfo); on Arm, firmware does: names in
+ * DMI, or the device tree.
+ */
+double processor_is_virtual(const char *root, char *hypervisor, size_t size);
+
+/*
+ * Effects of the user's OpenMP settings on workers, which inherit them. Pure: `get` is getenv, or a
+ * test's replacement.
+ */
+
+/*
+ * This setting is not passed on to workers: with it, libgomp (of gcc 12) binds threads also to CPUs
+ * outside of the process's mask, so no placement would hold. The plan sets the number of threads.
+ */
+#define OPENMP_NOT_FOR_WORKERS "GOMP_CPU_AFFINITY"
+
+enum { OPENMP_NOTES_MAX = 8, OPENMP_NOTE_MAX = 280 };
+
+struct openmp_notes {
+    size_t n;
+    char text[OPENMP_NOTES_MAX][OPENMP_NOTE_MAX];
+};
+
+/* True if libgomp is told to bind threads. Its constructor then binds the first thread. */
+bool openmp_binds(char *(*get)(const char *name));
+
+/* The user's OMP_NUM_THREADS, of a list its first number; 0 = none. */
+unsigned openmp_threads(char *(*get)(const char *name));
+
+/* Who gets the user's OMP_NUM_THREADS: no worker, as benchmarks size their teams themselves; a
+ * command under placements that leave threads alone; or a command under all placements. */
+enum openmp_use { OPENMP_FOR_NONE, OPENMP_FOR_DEFAULT, OPENMP_FOR_ALL };
+
+/* Writes a sentence on each setting by which workers of up to `threads` threads leave the plan. */
+void openmp_report(char *(*get)(const char *name), unsigned threads, enum openmp_use use,
+                   struct openmp_notes *notes);
 
 #endif

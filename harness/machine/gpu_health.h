@@ -15,7 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "harness/lib/bitset.h"
+#include "harness/lib/err.h"
 #include "harness/lib/finding.h"
+#include "harness/machine/gpu_driver.h"
 
 enum { GPU_INSTANCES_MAX = 8, GPU_PROCESSES_MAX = 8 };
 
@@ -89,5 +92,54 @@ const char *gpu_health_format(const struct gpu_health *health);
 
 /* "default", "exclusive", "prohibited", ...; NULL when unknown. */
 const char *gpu_compute_mode_name(enum gpu_compute_mode mode);
+
+/* State of a GPU under load: clock, temperature, throttling; and the driver's version. */
+
+/* State at this moment; NaN = unknown. */
+struct gpu_state {
+    double clock_mhz; /* of the SMs */
+    double temperature_c;
+    double busy;               /* share of the time that a kernel ran, as NVML samples it */
+    uint64_t throttle_reasons; /* NVML's bits, see gpu_throttle_is_noise */
+};
+
+/* -ENOTSUP without NVML, -ENODEV if NVML does not know the GPU; *out is then all unknown. */
+int gpu_state_read(const char *pci_bdf, struct gpu_state *out);
+
+/* The driver's version, such as "550.54.15". -ENOTSUP without NVML, with "". */
+int gpu_driver_version(char *version, size_t size);
+
+/*
+ * True if these reasons disturb a measurement: the hardware slowed down for heat, power supply or a
+ * brake signal. Idle clocks, application clocks and the software power cap are normal under load.
+ */
+bool gpu_throttle_is_noise(uint64_t reasons);
+
+/*
+ * The processes that use GPUs, by NVML: for compute and graphics. In a container with its own pid
+ * namespace, some drivers report pids of that namespace, some none, and some pids of the host,
+ * which belong to other processes or to none there.
+ */
+enum { GPU_LIST_MAX = 64, GPU_USERS_MAX = 256 };
+
+struct gpu_users {
+    char pci_bdf[32];   /* "0000:01:00.0", as in sysfs */
+    char name[64];      /* "" = unknown */
+    struct bitset cpus; /* CPUs near it; empty = unknown */
+    unsigned n;
+    unsigned pids[GPU_USERS_MAX];
+    uint64_t bytes[GPU_USERS_MAX]; /* memory of each on this GPU; UINT64_MAX = unknown */
+};
+
+/*
+ * True if it has a device of the driver open, also one inherited by fork; false if we may not see.
+ */
+bool gpu_has_device_open(unsigned pid);
+
+/*
+ * Returns all GPUs that NVML knows in a new array *gpus of *n, which the caller frees, with those
+ * users that pass gpu_pid_is_ours. -ENOTSUP without NVML, with the reason; -ENOMEM.
+ */
+int gpu_users_read(struct gpu_users **gpus, size_t *n, struct err *err);
 
 #endif

@@ -10,12 +10,32 @@
 #define CONTEND_MACHINE_TOPO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "harness/lib/bitset.h"
 #include "harness/lib/err.h"
 #include "harness/lib/pci.h"
-#include "harness/machine/other_gpus.h"
+
+/*
+ * GPUs and accelerators on the PCI bus that contend cannot measure: all except NVIDIA's. Pure.
+ *
+ *   struct other_gpus others = {0};
+ *   other_gpus_count(&others, vendor, class_code);  ... for each PCI device
+ *   other_gpus_format(&others, buf, sizeof(buf));
+ */
+enum { OTHER_GPU_VENDORS = 3 };
+
+/* Zeroed = none. */
+struct other_gpus {
+    unsigned of[OTHER_GPU_VENDORS]; /* in the order of the vendors in topo.c */
+};
+
+/* class_code: base class and subclass, such as 0x0302. Counts the device if it is one of these. */
+void other_gpus_count(struct other_gpus *others, unsigned vendor, unsigned class_code);
+
+/* "2 AMD GPUs are there; contend measures NVIDIA's"; "" if there are none. Returns buf. */
+char *other_gpus_format(const struct other_gpus *others, char *buf, size_t size);
 
 /* One logical CPU (hwloc's PU). Sorted in hwloc's logical order: neighbours share caches. */
 struct topo_cpu {
@@ -152,5 +172,33 @@ void topo_threads_per_core(const struct topo *topo, unsigned *min, unsigned *max
 
 /* "sysfs", "nvml", "hwloc", "option", "unknown". */
 const char *topo_source_name(enum topo_source source);
+
+/* Which NUMA node a CPU is nearest to, also where its own has no memory. Pure. */
+
+/*
+ * Sets the node of each CPU (-1: unknown) from the nodes' CPUs, memory and distances; then nodes
+ * with memory that are nearest to no CPU have no CPUs. -ENOMEM only.
+ */
+int topo_nearest_nodes(struct topo *topo, struct err *err);
+
+/* Ranks kinds of cores, and merges those that differ by less than users care for: firmware may tell
+ * five where the chip has two. Pure. */
+enum { TOPO_KINDS_MAX = 64 };
+
+/* A kind as the system tells it. */
+struct topo_kind {
+    double capacity;          /* relative speed, 1024 = the fastest core; 0 = unknown */
+    double max_mhz, base_mhz; /* 0 = unknown */
+    int efficiency;           /* hwloc's rank, 0 = the slowest; -1 = unknown */
+    char design[32];          /* "IntelAtom"; "" = unknown */
+};
+
+/*
+ * Fills merged[n], the kind that each belongs to, 0 = slowest, and returns how many remain. The
+ * rank is that of the capacities, else hwloc's, else that of the clocks; without any, all are one
+ * kind. A kind joins a faster one of at most 10% more capacity. Without capacities it joins one of
+ * the same design if no clock differs by more than 10%.
+ */
+unsigned topo_kinds_merge(const struct topo_kind *kinds, unsigned n, int *merged);
 
 #endif

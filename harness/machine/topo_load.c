@@ -11,10 +11,8 @@
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/proc.h"
 #include "harness/lib/text.h"
-#include "harness/machine/processor.h"
+#include "harness/machine/env.h"
 #include "harness/machine/topo_gpu.h"
-#include "harness/machine/topo_kinds.h"
-#include "harness/machine/topo_nearest.h"
 #include "harness/machine/topo_source.h"
 
 enum {

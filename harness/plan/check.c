@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "harness/lib/str.h"
+#include "harness/machine/topo.h"
 #include "harness/machine/topo_check.h"
-#include "harness/machine/topo_kinds.h"
 
 /* Lists are cut to fit into one readable line. */
 

@@ -5,7 +5,7 @@
 
 #include "harness/lib/similar.h"
 #include "harness/lib/str.h"
-#include "harness/lib/strbuf.h"
+#include "harness/lib/text.h"
 
 const char *const placeholder_names[PLACEHOLDERS] = {
     [PLACEHOLDER_WORKER] = "worker",   [PLACEHOLDER_GPU] = "gpu",

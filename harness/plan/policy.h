@@ -6,7 +6,7 @@
 #define CONTEND_PLAN_POLICY_H
 
 #include "harness/plan/plan.h"
-#include "harness/plan/space.h"
+#include "harness/plan/slices.h"
 
 struct policy {
     /* Writes plan->reason if the machine cannot express the placement; NULL = it always can. */

@@ -6,10 +6,9 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "harness/lib/str.h"
@@ -23,9 +22,9 @@
 #define RECORD_NAME "run.json"
 
 /* In the order in which they are moved: run.json, which describes the other files, is last. */
-static const char *const names[] = {CSV_SAMPLES_NAME, CSV_ROUNDS_NAME, CSV_ROWS_NAME,
-                                    DIRECTORY_SUMMARY, RECORD_NAME};
-enum { NAMES = sizeof(names) / sizeof(names[0]) };
+static const char *const file_names[] = {CSV_SAMPLES_NAME, CSV_ROUNDS_NAME, CSV_ROWS_NAME,
+                                         DIRECTORY_SUMMARY, RECORD_NAME};
+enum { NAMES = sizeof(file_names) / sizeof(file_names[0]) };
 
 /* Attempts to lock: another run may end, and remove the files, while this run opens them. */
 enum { TRIES = 100, PAUSE_US = 2000 };
@@ -96,7 +95,7 @@ static int move_files(const struct directory *dir)
     if (renameat(dir->work_fd, OUTPUTS_NAME, dir->fd, OUTPUTS_NAME) && errno != ENOENT)
         return -errno;
     for (size_t i = 0; i < NAMES; i++)
-        if (renameat(dir->work_fd, names[i], dir->fd, names[i]) && errno != ENOENT)
+        if (renameat(dir->work_fd, file_names[i], dir->fd, file_names[i]) && errno != ENOENT)
             return -errno;
     return 0;
 }
@@ -108,7 +107,7 @@ static int finish_or_discard(const struct directory *dir)
     if (is_there(dir->work_fd, RECORD_NAME))
         return move_files(dir);
     for (size_t i = 0; i < NAMES; i++)
-        (void)unlinkat(dir->work_fd, names[i], 0);
+        (void)unlinkat(dir->work_fd, file_names[i], 0);
     (void)unlinkat(dir->work_fd, DIRECTORY_RECORD, 0);
     remove_outputs(dir->work_fd);
     return 0;
@@ -297,9 +296,9 @@ static int look_for_earlier(struct directory *dir, struct err *err)
     const char *found = NULL;
     for (size_t i = 0; i < NAMES; i++) {
         struct stat stat;
-        if (fstatat(dir->fd, names[i], &stat, AT_SYMLINK_NOFOLLOW))
+        if (fstatat(dir->fd, file_names[i], &stat, AT_SYMLINK_NOFOLLOW))
             continue;
-        found = names[i];
+        found = file_names[i];
         if (!S_ISREG(stat.st_mode))
             break;
         dir->holds_earlier = i + 1 == NAMES && is_record(dir->fd);
@@ -414,4 +413,84 @@ void directory_recover(int dir_fd, directory_remove *remove_figures)
         unlock_directory(&dir);
     close_fd(&dir.lock_fd);
     close_fd(&dir.work_fd);
+}
+
+static const struct {
+    enum below_mark mark;
+    const char *name;
+} marks[] = {
+    {BELOW_RUN, "run.json"}, {BELOW_ROWS, "rows.csv"}, {BELOW_VALIDATION, "validate.json"}};
+
+struct walk {
+    const struct below_request *request;
+    struct err *err;
+    char path[4096];
+};
+
+static int is_searched(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && strcmp(entry->d_name, "plots") != 0 &&
+           (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
+}
+
+static int visit(struct walk *walk, int dir_fd, unsigned depth);
+
+static int enter(struct walk *walk, int dir_fd, const char *name, unsigned depth)
+{
+    size_t length = strlen(walk->path);
+    int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) /* no directory, or removed; unreadable is an error unless skipped */
+        return errno == EACCES && !walk->request->skip_unreadable
+                   ? err_sys(walk->err, -EACCES, "cannot open '%.100s/%.80s'", walk->path, name)
+                   : 0;
+    (void)snprintf(walk->path + length, sizeof(walk->path) - length, "%s%s",
+                   length && walk->path[length - 1] == '/' ? "" : "/", name);
+    int rc = visit(walk, fd, depth + 1);
+    walk->path[length] = '\0';
+    (void)close(fd);
+    return rc;
+}
+
+static unsigned marks_of(const struct walk *walk, int dir_fd)
+{
+    struct stat status;
+    unsigned found = 0;
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+        if ((walk->request->marks & marks[i].mark) &&
+            fstatat(dir_fd, marks[i].name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+            found |= marks[i].mark;
+    return found;
+}
+
+static int visit(struct walk *walk, int dir_fd, unsigned depth)
+{
+    struct dirent **names = NULL;
+    unsigned found = marks_of(walk, dir_fd);
+    int rc =
+        found ? walk->request->found(walk->request->arg, walk->path, dir_fd, found, walk->err) : 0;
+    if (rc)
+        return rc == BELOW_SKIP_CHILDREN ? 0 : rc;
+    int n =
+        depth == walk->request->depth ? 0 : scandirat(dir_fd, ".", &names, is_searched, alphasort);
+    if (n < 0)
+        return err_sys(walk->err, -errno, "cannot read the directory '%.150s'", walk->path);
+    for (int i = 0; i < n; i++) {
+        if (!rc)
+            rc = enter(walk, dir_fd, names[i]->d_name, depth);
+        free(names[i]);
+    }
+    free(names);
+    return rc;
+}
+
+int below_find(const char *path, const struct below_request *request, struct err *err)
+{
+    struct walk walk = {.request = request, .err = err};
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_sys(err, -errno, "cannot open the directory '%.150s'", path);
+    text_set(walk.path, "%s", path);
+    int rc = visit(&walk, fd, 0);
+    (void)close(fd);
+    return rc;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "harness/lib/str.h"
-#include "harness/record/number.h"
+#include "harness/record/format.h"
 
 enum {
     PAIRS_MOST = 24, /* rows in a table of pairs, which is mostly half empty */
@@ -114,7 +114,8 @@ const char *grid_format_row(const struct grid *grid, const struct row *row, bool
                    why[0] && !bound[0] ? "~" : "");
 }
 
-const struct row *grid_at(const struct grid *grid, size_t line, size_t column)
+/* The row at a line and a column; NULL = none. */
+static const struct row *grid_at(const struct grid *grid, size_t line, size_t column)
 {
     for (size_t i = 0; i < grid->n; i++) {
         const struct dims along = dims_only(&grid->row[i]->shown, grid->column_dim);

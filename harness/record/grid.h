@@ -42,9 +42,6 @@ void grid_free(struct grid *grid);
  */
 const char *grid_format_row(const struct grid *grid, const struct row *row, bool with_unit);
 
-/* The row at a line and a column; NULL = none. */
-const struct row *grid_at(const struct grid *grid, size_t line, size_t column);
-
 /* grid_format_row without unit for a line and a column; a literal "-", not buf, for none. */
 const char *grid_format(const struct grid *grid, size_t line, size_t column);
 

@@ -198,3 +198,165 @@ json_t *json_value_one_line(json_t *json)
     json_array_foreach(json, i, value)(void) json_value_one_line(value);
     return json;
 }
+
+static json_t *to_json(const void *of, size_t i)
+{
+    const struct finding *finding = &((const struct findings *)of)->all[i];
+    json_t *object =
+        json_value_object("id:t severity:t subject:T sentence:t evidence:T command:T", finding->id,
+                          finding_severity_name(finding->severity), finding->subject,
+                          finding->sentence, finding->evidence, finding->command);
+    int failed = 0;
+    if (finding->outcome != OUTCOME_NONE) /* only checks and comparisons have one */
+        failed |=
+            json_value_add(object, "outcome:t cause:T metric:T",
+                           finding_outcome_name(finding->outcome), finding->cause, finding->metric);
+    if (finding->outcome != OUTCOME_NONE && finding->metric[0])
+        failed |= json_value_add(object, "unit:t value:r low:r high:r", finding->unit,
+                                 finding->value, finding->low, finding->high);
+    if (!failed)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+json_t *findings_to_json(const struct findings *findings)
+{
+    return json_value_array(findings, findings ? findings->n : 0, to_json);
+}
+
+/* False if no severity has that name. */
+static bool find_severity(const char *name, enum finding_severity *severity)
+{
+    for (int i = 0; i < FINDING_SEVERITIES; i++)
+        if (strcmp(finding_severity_name((enum finding_severity)i), name) == 0) {
+            *severity = (enum finding_severity)i;
+            return true;
+        }
+    return false;
+}
+
+int findings_from_json(const json_t *json, struct findings *findings, struct err *err)
+{
+    int rc = 0;
+    *findings = (struct findings){0};
+    for (size_t i = 0; i < json_array_size(json) && !rc; i++) {
+        const json_t *object = json_array_get(json, i);
+        struct finding finding = {0};
+        if (!find_severity(json_value_text_of(object, "severity"), &finding.severity))
+            continue;
+        text_set(finding.id, "%s", json_value_copy_text(object, "id"));
+        text_set(finding.subject, "%s", json_value_copy_text(object, "subject"));
+        text_set(finding.sentence, "%s", json_value_copy_text(object, "sentence"));
+        text_set(finding.evidence, "%s", json_value_copy_text(object, "evidence"));
+        text_set(finding.command, "%s", json_value_copy_text(object, "command"));
+        text_set(finding.cause, "%s", json_value_copy_text(object, "cause"));
+        text_set(finding.metric, "%s", json_value_copy_text(object, "metric"));
+        text_set(finding.unit, "%s", json_value_copy_text(object, "unit"));
+        finding.outcome = finding_outcome_find(json_value_text_of(object, "outcome"));
+        finding.value = json_value_number_of(object, "value");
+        finding.low = json_value_number_of(object, "low");
+        finding.high = json_value_number_of(object, "high");
+        rc = findings_add(findings, &finding, err);
+    }
+    return rc;
+}
+
+static void skip_space(struct json_walk *walk)
+{
+    while (walk->at < walk->end && (*walk->at == ' ' || *walk->at == '\n' || *walk->at == '\r' ||
+                                    *walk->at == '\t' || *walk->at == ','))
+        walk->at++;
+}
+
+/* The position after the string that begins at `at`; `end` if the string is cut off. */
+static const char *end_of_string(const char *at, const char *end)
+{
+    for (at++; at < end && *at != '"'; at++)
+        at += *at == '\\' && at + 1 < end;
+    return at < end ? at + 1 : end;
+}
+
+static bool is_one_of(char c, const char *all)
+{
+    return c && strchr(all, c);
+}
+
+/* The position after the value that begins at `at`. */
+static const char *end_of_value(const char *at, const char *end)
+{
+    size_t depth = 0;
+    if (at < end && *at == '"')
+        return end_of_string(at, end);
+    while (at < end) {
+        if (depth == 0 && is_one_of(*at, ",]} \n\r\t"))
+            return at;
+        if (*at == '"') {
+            at = end_of_string(at, end);
+            continue;
+        }
+        depth += is_one_of(*at, "{[");
+        depth -= is_one_of(*at, "}]");
+        at++;
+        if (depth == 0 && is_one_of(at[-1], "}]"))
+            return at;
+    }
+    return at;
+}
+
+int json_walk_open(struct json_walk *walk, struct json_piece text, char open)
+{
+    *walk = (struct json_walk){text.at, text.at + text.length, open};
+    skip_space(walk);
+    if (walk->at == walk->end || *walk->at != open)
+        return -EINVAL;
+    walk->at++;
+    return 0;
+}
+
+static int take_name(struct json_walk *walk, struct json_piece *name)
+{
+    if (*walk->at != '"')
+        return -EINVAL;
+    const char *after = end_of_string(walk->at, walk->end);
+    if (after - walk->at < 2)
+        return -EINVAL;
+    *name = (struct json_piece){walk->at + 1, (size_t)(after - walk->at) - 2};
+    walk->at = after;
+    skip_space(walk);
+    if (walk->at == walk->end || *walk->at != ':')
+        return -EINVAL;
+    walk->at++;
+    skip_space(walk);
+    return 0;
+}
+
+int json_walk_next(struct json_walk *walk, struct json_piece *name, struct json_piece *value)
+{
+    *name = (struct json_piece){walk->at, 0};
+    skip_space(walk);
+    if (walk->at == walk->end)
+        return -EINVAL;
+    if (*walk->at == (walk->open == '{' ? '}' : ']'))
+        return 0;
+    if (walk->open == '{' && take_name(walk, name))
+        return -EINVAL;
+    const char *after = end_of_value(walk->at, walk->end);
+    if (after == walk->at || after == walk->end)
+        return -EINVAL;
+    *value = (struct json_piece){walk->at, (size_t)(after - walk->at)};
+    walk->at = after;
+    return 1;
+}
+
+json_t *json_walk_member(struct json_piece object, const char *name)
+{
+    struct json_walk walk;
+    struct json_piece of, value;
+    if (json_walk_open(&walk, object, '{'))
+        return NULL;
+    while (json_walk_next(&walk, &of, &value) == 1)
+        if (of.length == strlen(name) && memcmp(of.at, name, of.length) == 0)
+            return json_loadb(value.at, value.length, JSON_DECODE_ANY, NULL);
+    return NULL;
+}

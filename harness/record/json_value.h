@@ -7,9 +7,11 @@
 #define CONTEND_RECORD_JSON_VALUE_H
 
 #include <jansson.h>
+#include <stddef.h>
 
 #include "harness/lib/bitset.h"
 #include "harness/lib/err.h"
+#include "harness/lib/finding.h"
 
 /* Replaces the file by the document, from json_dumps with these flags. Errors: -ENOMEM, also for
  * NULL; those of file_replace. */
@@ -66,5 +68,45 @@ json_t *json_value_array(const void *of, size_t n, json_t *(*make)(const void *o
  * one. */
 const char *json_value_text_of(const json_t *object, const char *key);
 unsigned json_value_count_of(const json_t *object, const char *key);
+
+/* Findings in JSON: the same form everywhere. */
+
+/*
+ * [{"id", "severity": "note"|"doubt"|"bad", "subject", "sentence", "evidence", "command"}]; empty
+ * texts are null. A finding with an outcome also has "outcome", "cause" and "metric"; with a metric
+ * also "unit", and "value", "low" and "high", numbers or null. NULL: no memory. The caller owns the
+ * result.
+ */
+json_t *findings_to_json(const struct findings *findings);
+
+/* Reads them back; those of unknown severity are left out. Errors: -ENOMEM only. */
+int findings_from_json(const json_t *json, struct findings *findings, struct err *err);
+
+/*
+ * Walks over the members of an object, or the elements of an array, as pieces of the JSON text. It
+ * serves to take a little out of a large file, or to find the line of a value. The content of a
+ * piece is not checked: that is up to its parser.
+ */
+struct json_piece {
+    const char *at;
+    size_t length;
+};
+
+struct json_walk {
+    const char *at, *end;
+    char open; /* '{' or '[' */
+};
+
+/* 0, or -EINVAL: no such container begins there. */
+int json_walk_open(struct json_walk *walk, struct json_piece text, char open);
+
+/*
+ * Reads the next piece: 1, 0 after the last piece, or -EINVAL: the text ends within it, or is not
+ * JSON. The name is without its quotes, and empty in an array.
+ */
+int json_walk_next(struct json_walk *walk, struct json_piece *name, struct json_piece *value);
+
+/* The member of that name, parsed; the caller owns it. NULL: it is missing, or is not JSON. */
+json_t *json_walk_member(struct json_piece object, const char *name);
 
 #endif

@@ -9,7 +9,7 @@
 #include "harness/lib/str.h"
 #include "harness/lib/text.h"
 #include "harness/lib/units.h"
-#include "harness/record/baseline.h"
+#include "harness/record/analysis.h"
 
 static double *usage_at(struct usage *usage, const struct usage_field *field)
 {

@@ -3,12 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "harness/engine/variant.h"
+#include "harness/engine/result.h"
 #include "harness/lib/str.h"
-#include "harness/lib/text.h"
 #include "harness/record/format.h"
 #include "harness/record/metric.h"
-#include "harness/verdict/advice.h"
 
 static const struct arm *arm_of(const struct block *block, size_t i)
 {

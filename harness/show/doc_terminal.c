@@ -2,8 +2,7 @@
 #include <unistd.h>
 
 #include "harness/lib/str.h"
-#include "harness/lib/strbuf.h"
-#include "harness/lib/sys/terminal.h"
+#include "harness/lib/sys/log.h"
 #include "harness/lib/text.h"
 #include "harness/show/doc.h"
 

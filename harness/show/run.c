@@ -7,12 +7,10 @@
 #include "harness/lib/str.h"
 #include "harness/lib/text.h"
 #include "harness/lib/units.h"
+#include "harness/record/analysis.h"
 #include "harness/record/format.h"
 #include "harness/record/metric.h"
-#include "harness/record/number.h"
-#include "harness/record/scaling.h"
 #include "harness/show/blocks.h"
-#include "harness/show/retention.h"
 #include "harness/show/scans.h"
 #include "harness/verdict/advice.h"
 

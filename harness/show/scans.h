@@ -14,4 +14,12 @@
  */
 void scans_add_to_doc(const struct analysis *analysis, struct doc *doc);
 
+/* How much of their speed ranks keep under a background load, as tables. */
+
+/*
+ * For a run with rows of `retention`: for each idle team (the ranks without the load) a table with
+ * one line per size or other key, and per placement under load the value and the share kept.
+ */
+void retention_add_to_doc(const struct analysis *analysis, struct doc *doc);
+
 #endif

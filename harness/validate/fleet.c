@@ -10,7 +10,6 @@
 #include "harness/lib/array.h"
 #include "harness/lib/stats.h"
 #include "harness/lib/str.h"
-#include "harness/lib/text.h"
 #include "harness/verdict/runs/pairing.h"
 
 /* Separates the columns of a key. */

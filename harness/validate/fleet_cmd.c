@@ -6,15 +6,14 @@
 
 #include "harness/lib/str.h"
 #include "harness/lib/sys/log.h"
-#include "harness/lib/text.h"
-#include "harness/record/findings.h"
+#include "harness/record/json_value.h"
 #include "harness/show/export.h"
-#include "harness/validate/bounds_make.h"
+#include "harness/validate/bounds.h"
 #include "harness/validate/files.h"
 #include "harness/validate/fleet_read.h"
 #include "harness/validate/judge.h"
 #include "harness/validate/options.h"
-#include "harness/validate/tables_fleet.h"
+#include "harness/validate/tables.h"
 
 /* With two machines, nothing shows which one is odd. */
 enum { MACHINES_LEAST = 3 };

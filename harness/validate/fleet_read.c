@@ -10,11 +10,9 @@
 #include "harness/lib/str.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/text.h"
-#include "harness/record/below.h"
 #include "harness/record/csv.h"
-#include "harness/record/csv_read.h"
+#include "harness/record/directory.h"
 #include "harness/record/json_value.h"
-#include "harness/record/json_walk.h"
 #include "harness/record/row.h"
 #include "harness/show/json/run_json.h"
 

@@ -1,7 +1,5 @@
 #include "harness/validate/json.h"
 
-#include "harness/lib/text.h"
-#include "harness/record/findings.h"
 #include "harness/record/json_machine.h"
 #include "harness/record/json_value.h"
 #include "version.h"

@@ -18,7 +18,7 @@ struct validation {
 
 /*
  * {"schema": 1, "host", "machine": as record/json_machine.h, "utc", "contend", "profile", "took_s",
- * "verdict", "text", "counts": {"PASS": n, ...}, "findings": [as record/findings.h, with "kind"
+ * "verdict", "text", "counts": {"PASS": n, ...}, "findings": [as record/json_value.h, with "kind"
  * and "action"], "measured": [{"probe", "metric", "key", "unit", "better", "gates", "value",
  * "why"}]}. NULL: out of memory. The caller owns the result.
  */

@@ -65,10 +65,6 @@ int fleet_judge(const struct fleet *fleet, const struct bounds *bounds, const bo
                 struct fleet_judgement *judgement, struct err *err);
 void fleet_judgement_free(struct fleet_judgement *judgement);
 
-/* The machine's value of a bound's figure; NULL: the machine lacks the figure. */
-const struct fleet_cell *fleet_judged_cell(const struct fleet_judgement *judgement, size_t bound,
-                                           uint32_t machine);
-
 /*
  * Makes a finding of an offence: the machine as subject, the sentence "lacks gpu=7: 12 figures".
  * Returns the part of the sentence after the last ": ", the amount; "" if the sentence has none.

@@ -7,6 +7,7 @@
 #include "harness/lib/err.h"
 #include "harness/show/doc.h"
 #include "harness/validate/json.h"
+#include "harness/validate/rules/rules.h"
 
 /* Paths; NULL = not requested; "%h" becomes the host. */
 struct validate_outputs {
@@ -35,5 +36,16 @@ int validate_check_outputs(const struct validate_outputs *outputs, const char *h
  */
 int validate_write(const struct validate_outputs *outputs, const struct validation *validation,
                    const struct doc *doc, struct err *err);
+
+/* The kinds of machines: the files in the program's folder machines, and a user's own. */
+
+/*
+ * Reads a kind by name or path: "8xh100-sxm", "vm", "./own.json", "2x./own.json". -EINVAL for an
+ * unknown name, with a list of the known ones; and the errors of machine_file_read.
+ */
+int kinds_read(const char *name, struct machine_kind *kind, struct err *err);
+
+/* Suggests the kind that fits this machine's GPUs, to be named next time; "" = none is known. */
+const char *kinds_suggest(const struct topo *topo);
 
 #endif

@@ -10,7 +10,7 @@
 #include "harness/engine/run.h"
 #include "harness/engine/setup.h"
 #include "harness/lib/sys/clock.h"
-#include "harness/lib/sys/progress.h"
+#include "harness/lib/sys/log.h"
 
 /* The most informative per second first: if time is short, the last ones are left out. */
 static const enum facts_probe_name probe_order[PROBES] = {

@@ -4,6 +4,7 @@
 
 #include "harness/show/doc.h"
 #include "harness/validate/json.h"
+#include "harness/validate/judge.h"
 
 /*
  * Adds the verdict and the command for the worst finding; a table of findings that failed, could
@@ -11,12 +12,18 @@
  */
 void validation_add_to_doc(const struct validation *validation, struct doc *doc);
 
-/* certificate.c: what a terminal shows only with all details, and a page always. */
-void certificate_add_machine(const struct validation *validation, struct doc *doc);
-void certificate_add_numbers(const struct findings *numbers, struct doc *doc);
-void certificate_add_measured(const struct facts *facts, struct doc *doc);
-
 /* Adds every rule, with a table per kind. */
 void validation_add_rules_to_doc(struct doc *doc);
+
+/* A judged fleet as blocks: the verdict, then odd machines, worst first. */
+
+/* Most machines, and most offences per machine, that are listed; the rest is only counted. */
+enum { FLEET_LINES = 200, FLEET_OFFENCES = 3 };
+
+void fleet_add_to_doc(const struct fleet_judgement *judgement, struct doc *doc);
+
+/* Adds bounds, made from `machines` machines and written to `path`, and machines left out. */
+void bounds_add_to_doc(const struct bounds *bounds, size_t machines, const char *path,
+                       struct doc *doc);
 
 #endif

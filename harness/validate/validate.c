@@ -12,16 +12,14 @@
 #include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"
-#include "harness/lib/sys/terminal.h"
 #include "harness/lib/text.h"
 #include "harness/machine/gpu_health.h"
-#include "harness/validate/kinds.h"
+#include "harness/validate/files.h"
 #include "harness/validate/options.h"
+#include "harness/validate/outputs.h"
 #include "harness/validate/probes.h"
 #include "harness/validate/rules/rules.h"
-#include "harness/validate/rules/waive.h"
 #include "harness/validate/tables.h"
-#include "harness/validate/waivers.h"
 
 /* Seconds for all measurements of a profile, repetitions included. */
 static const double profile_s[] = {150, 900, 3600};

@@ -10,7 +10,6 @@
 #include "harness/lib/text.h"
 #include "harness/record/format.h"
 #include "harness/record/metric.h"
-#include "harness/record/number.h"
 #include "harness/record/row.h"
 
 /* Two arms that differ only in their variant. */

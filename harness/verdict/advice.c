@@ -36,8 +36,9 @@ const char *advice_format_interval(const struct evidence *ratio)
 /* If the high of a few rounds is more than this multiple of the low, only the range is reported. */
 static const double rounds_apart = 3;
 
-const char *advice_reference(const struct analysis *analysis,
-                             const struct recommendation *recommendation)
+/* "the default", or, in a run without `none`, the placement that gains are relative to. */
+static const char *advice_reference(const struct analysis *analysis,
+                                    const struct recommendation *recommendation)
 {
     return recommendation->is_default
                ? "the default"

@@ -29,10 +29,6 @@ const char *advice_format_gain(const struct analysis *analysis,
 /* What disturbed the arms of the ratio: "others used 44% of the CPUs". */
 const char *advice_format_load(const struct evidence *ratio);
 
-/* "the default", or, in a run without `none`, the placement that gains are relative to. */
-const char *advice_reference(const struct analysis *analysis,
-                             const struct recommendation *recommendation);
-
 /* Stores the gain as the numbers of the finding, for scripts. */
 void advice_note_gain(const struct evidence *gain, struct finding *finding);
 
@@ -78,7 +74,7 @@ int advice_reason_length(const struct arm_rounds *arm);
 /*
  * Adds the finding "workers": the number of workers and the placement with the highest median
  * throughput, and the fewest workers under that placement that reach 95% of it. Only the
- * recommended placement counts, if there is one. Adds nothing without curves (record/scaling.h).
+ * recommended placement counts, if there is one. Adds nothing without curves (record/analysis.h).
  */
 void scaling_find(const struct analysis *analysis, struct findings *findings);
 

@@ -1,11 +1,16 @@
 #include "harness/verdict/bound.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "harness/lib/str.h"
 #include "harness/lib/text.h"
+#include "harness/lib/units.h"
+#include "harness/record/format.h"
 #include "harness/record/metric.h"
 #include "harness/record/row.h"
+#include "harness/verdict/advice.h"
 #include "harness/verdict/odd.h"
 #include "harness/verdict/recommend.h"
 
@@ -226,4 +231,211 @@ void bound_find(const struct analysis *analysis, struct findings *findings)
         if (arm->placement == PLACE_NONE || shown == (int)i)
             add(&subject, findings);
     }
+}
+
+/* Fewer workers are enough if they reach this share of the best, as in a sizing. */
+static const double enough_share = 0.95;
+
+static double median_of(const struct analysis *analysis, int arm, const char *metric)
+{
+    const struct row *row =
+        arm < 0 ? NULL : rows_find(&analysis->rows, &analysis->result->arms[arm], metric);
+    bool measured = row && (row->status == STATUS_OK || row->status == STATUS_NOISY);
+    return measured ? row->median : (double)NAN;
+}
+
+/* The recommended placement for the largest number of workers; PLACEMENTS = no evidence. */
+static enum placement find_recommended(const struct analysis *analysis,
+                                       const struct scaling *scaling)
+{
+    const struct arm *arms = analysis->result->arms;
+    for (size_t p = 0; p < scaling->nplacements; p++) {
+        int arm = scaling->arm[scaling->ncounts - 1][p];
+        int recommended = arm < 0 ? -1 : recommend_make(analysis, &arms[arm]).arm;
+        if (recommended >= 0)
+            return arms[recommended].placement;
+    }
+    return PLACEMENTS;
+}
+
+/* Finds the count and placement with the highest throughput; false if nothing was measured. */
+static bool find_most(const struct analysis *analysis, const struct scaling *scaling,
+                      enum placement recommended, size_t *count, size_t *placement)
+{
+    double most = 0;
+    for (size_t c = 0; c < scaling->ncounts; c++)
+        for (size_t p = 0; p < scaling->nplacements; p++) {
+            double rate = median_of(analysis, scaling->arm[c][p], METRIC_RATE);
+            bool other = recommended != PLACEMENTS && scaling->placements[p] != recommended;
+            if (other || !(rate > most))
+                continue;
+            most = rate;
+            *count = c;
+            *placement = p;
+        }
+    return most > 0;
+}
+
+void scaling_find(const struct analysis *analysis, struct findings *findings)
+{
+    struct scaling scaling;
+    struct finding finding = {.id = "workers", .value = NAN, .low = NAN, .high = NAN};
+    size_t most = 0, p = 0, enough = 0;
+    if (!scaling_read(analysis->result, &scaling) ||
+        !find_most(analysis, &scaling, find_recommended(analysis, &scaling), &most, &p))
+        return;
+    int arm = scaling.arm[most][p];
+    double best = median_of(analysis, arm, METRIC_RATE);
+    while (enough < most &&
+           !(median_of(analysis, scaling.arm[enough][p], METRIC_RATE) >= enough_share * best))
+        enough++;
+    double rate = median_of(analysis, scaling.arm[enough][p], METRIC_RATE);
+    double held = median_of(analysis, arm, "efficiency");
+    unsigned workers = scaling.counts[most], fewer = scaling.counts[enough];
+    text_set(finding.sentence, "highest throughput: %u worker%s under %s, %s %s", workers,
+             workers == 1 ? "" : "s", placement_infos[scaling.placements[p]].name, units_si(best),
+             analysis->rounds.arms[arm].rate_unit);
+    if (!isnan(held))
+        text_add(finding.sentence, ", efficiency %s", text_percent(held));
+    if (enough < most)
+        text_add(finding.sentence, "; %u %s %s of that.", fewer, fewer == 1 ? "reaches" : "reach",
+                 text_percent(rate / best));
+    else
+        text_add(finding.sentence,
+                 most + 1 == scaling.ncounts ? "; more workers were not tried." : ".");
+    if (advice_may_advise(scaling.placements[p]))
+        (void)advice_command(analysis->result, &analysis->result->arms[scaling.arm[enough][p]],
+                             finding.command, sizeof(finding.command));
+    findings_put(findings, &finding);
+}
+
+/* The sentence about a scan's speed under load. Declared in advice.h. */
+
+/* A placement is clearly better if it keeps this much more at the size with the lowest
+ * retention. */
+static const double clear_gain = 0.1;
+
+/* The lowest row and the highest median of an arm's retention. */
+struct range {
+    const struct row *least; /* NULL = nothing */
+    double most;
+};
+
+static struct range range_of(const struct rows *rows, const struct arm *arm)
+{
+    struct range range = {NULL, -INFINITY};
+    size_t at = 0;
+    for (const struct row *row; (row = rows_next(rows, arm, "retention", &at));) {
+        if (!range.least || row->median < range.least->median)
+            range.least = row;
+        range.most = fmax(range.most, row->median);
+    }
+    return range;
+}
+
+/* "84% to 97%", or "84%". */
+static const char *format_range(const struct range *range)
+{
+    const char *least = text_percent(range->least->median);
+    const char *most = text_percent(range->most);
+    bool same = strcmp(least, most) == 0;
+    return str_fmt("%s%s%s", least, same ? "" : " to ", same ? "" : most);
+}
+
+/* True if `arm` keeps more than `other`, by more than chance, at that row's key. */
+static bool is_ahead(const struct analysis *analysis, const struct arm *other,
+                     const struct arm *arm, const struct row *at)
+{
+    const struct arm *arms = analysis->result->arms;
+    const struct round_value what = {.metric = "retention", .dims = at->dims};
+    return evidence_of_arms(analysis, &what, (int)(other - arms), (size_t)(arm - arms)).outcome ==
+           OUTCOME_FASTER;
+}
+
+static bool is_clear(const struct analysis *analysis, const struct arm *best,
+                     const struct arm *other, const struct row *worst)
+{
+    const struct row *row = rows_at(&analysis->rows, best, "retention", &worst->dims);
+    return row && row->median > worst->median + clear_gain &&
+           is_ahead(analysis, other, best, worst);
+}
+
+/* An arm that failed in a round is not recommended. */
+static bool can_win(const struct arm *arm, const struct range *range)
+{
+    return advice_may_advise(arm->placement) && range->least->status <= STATUS_CENSORED;
+}
+
+bool advice_is_loaded(const struct analysis *analysis, const struct arm *idle,
+                      const struct arm *arm)
+{
+    size_t at = 0;
+    return !arm->is_baseline && arm->bench == idle->bench && arm->params == idle->params &&
+           arm->planned_workers == idle->planned_workers &&
+           rows_next(&analysis->rows, arm, "retention", &at);
+}
+
+/* The arm with the lowest retention, and the simplest arm that is as good as the best one. */
+struct ends {
+    const struct arm *worst, *best; /* NULL = none */
+    struct range low, high;
+};
+
+static struct ends find_ends(const struct analysis *analysis, const struct arm *idle)
+{
+    struct ends ends = {0};
+    const struct arm *most = NULL;
+    for (int pass = 0; pass < 2; pass++, most = ends.best)
+        for (size_t i = 0; i < analysis->result->narms; i++) {
+            const struct arm *arm = &analysis->result->arms[i];
+            if (!advice_is_loaded(analysis, idle, arm))
+                continue;
+            struct range range = range_of(&analysis->rows, arm);
+            if (!ends.worst || range.least->median < ends.low.least->median) {
+                ends.worst = arm;
+                ends.low = range;
+            }
+            bool simpler = most && !is_ahead(analysis, arm, most, ends.low.least) &&
+                           recommend_effort(arm->placement, NULL) <
+                               recommend_effort(ends.best->placement, NULL);
+            if (can_win(arm, &range) &&
+                (most ? simpler : !ends.best || range.least->median > ends.high.least->median)) {
+                ends.best = arm;
+                ends.high = range;
+            }
+        }
+    return ends;
+}
+
+static const char *format_load(const struct result *result, const struct arm *arm)
+{
+    unsigned behind = arm_background(arm);
+    if (arm->plan.has_dose)
+        return str_fmt("a dose of %s", dose_format(&arm->dose));
+    return str_fmt("%u background worker%s (%s)", behind, behind == 1 ? "" : "s",
+                   result->background->name);
+}
+
+void retention_find(const struct analysis *analysis, const struct arm *idle,
+                    struct findings *findings)
+{
+    const struct result *result = analysis->result;
+    struct finding advice = {.id = "retention"};
+    if (!idle->is_baseline || !bench_is_team(idle->bench))
+        return;
+    const struct ends ends = find_ends(analysis, idle);
+    if (!ends.worst)
+        return;
+    bool clear = ends.best && is_clear(analysis, ends.best, ends.worst, ends.low.least);
+    const char *part = format_part(result, idle, NULL);
+    text_set(advice.sentence, "Under %s %s%s%s keeps %s of its idle speed with placement %s",
+             format_load(result, ends.worst), idle->bench->name, part[0] ? ", " : "", part,
+             format_range(&ends.low), placement_infos[ends.worst->placement].name);
+    if (clear)
+        text_add(advice.sentence, ", %s with %s", format_range(&ends.high),
+                 placement_infos[ends.best->placement].name);
+    text_add(advice.sentence, ".");
+    if (clear && ends.best->placement != PLACE_NONE)
+        (void)advice_command(result, ends.best, advice.command, sizeof(advice.command));
+    findings_put(findings, &advice);
 }

@@ -10,7 +10,7 @@
 #include "harness/lib/stats.h"
 #include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/record/number.h"
+#include "harness/record/format.h"
 
 int comparisons_add(struct comparisons *comparisons, const struct comparison *comparison,
                     struct err *err)

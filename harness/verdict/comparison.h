@@ -106,7 +106,7 @@ double floor_of(const struct bench *bench, const char *metric, const char *unit)
  * Compares the arms of two variants that were measured in the same rounds, pair by pair: `contend
  * ab`. Pure apart from allocation.
  *
- * Pairs exist within one run only. For each metric and key, the sequential test (sequential.h)
+ * Pairs exist within one run only. For each metric and key, the sequential test (stats.h)
  * takes the logarithms of other / base, one per round. It may be looked at after every round.
  *
  * Clearly different: the evidence against "no change" is at least 1/EVIDENCE_ALPHA, and so is its
@@ -115,7 +115,7 @@ double floor_of(const struct bench *bench, const char *metric, const char *unit)
  * gating comparison is called changed is EVIDENCE_ALPHA in total, however often one looks. If all
  * of them changed, none needs more evidence because of the others. Comparisons that do not gate are
  * a family of their own. The test assumes that two equal arms get independent draws of one
- * distribution within a round, of any form and a new one in each round (sequential.h describes the
+ * distribution within a round, of any form and a new one in each round (stats.h describes the
  * error where this fails). At least six rounds are needed.
  *
  * FASTER and SLOWER: clearly different. SAME: the interval, at 1 - EVIDENCE_ALPHA, lies within the

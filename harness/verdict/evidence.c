@@ -4,9 +4,7 @@
 #include <stdlib.h>
 
 #include "harness/engine/collect.h"
-#include "harness/lib/sequential.h"
 #include "harness/lib/stats.h"
-#include "harness/lib/student.h"
 #include "harness/record/metric.h"
 
 const struct evidence evidence_none = {.base = NAN,

@@ -1,8 +1,8 @@
-/* The outcome of incidents (engine/contract/incident.h) on this machine. Pure. */
+/* The outcome of incidents (engine/contract/scenario.h) on this machine. Pure. */
 #ifndef CONTEND_VERDICT_INCIDENTS_H
 #define CONTEND_VERDICT_INCIDENTS_H
 
-#include "harness/engine/contract/incident.h"
+#include "harness/engine/contract/scenario.h"
 #include "harness/record/analysis.h"
 #include "harness/verdict/comparison.h"
 

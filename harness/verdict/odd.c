@@ -1,10 +1,17 @@
 #include "harness/verdict/odd.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "harness/engine/collect.h"
+#include "harness/lib/stats.h"
+#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 #include "harness/lib/units.h"
+#include "harness/machine/gpu_health.h"
+#include "harness/machine/gpu_watch.h"
+#include "harness/machine/topo_gpu.h"
 #include "harness/plan/check.h"
 #include "harness/record/format.h"
 #include "harness/record/metric.h"
@@ -223,4 +230,210 @@ void commands_find(const struct analysis *analysis, struct findings *findings)
                       "%u run%s of the command did not end at SIGTERM and %s killed; --grace gives "
                       "more time.",
                       killed, killed == 1 ? "" : "s", killed == 1 ? "was" : "were");
+}
+
+static const char id[] = "busy";
+
+static double foreign_of(const struct observation *of)
+{
+    return of->foreign_cpu;
+}
+
+static double steal_of(const struct observation *of)
+{
+    return of->steal;
+}
+
+/* The median over launches that ended with values; NaN if no launch has the share. */
+static double median_of(const struct result *result, double (*share)(const struct observation *),
+                        double *shares, size_t *launches)
+{
+    *launches = 0;
+    for (size_t i = 0; i < result->narms; i++)
+        for (size_t o = 0; o < result->arms[i].nobservations; o++)
+            if (result->arms[i].observations[o].status <= STATUS_CENSORED)
+                shares[(*launches)++] = share(&result->arms[i].observations[o]);
+    return stats_sort_median(shares, *launches);
+}
+
+/* " Most CPU time: sh (pid 4711) 24%, sh (pid 4712) 23%." */
+static void add_others(const struct result *result, struct finding *finding)
+{
+    for (unsigned i = 0; i < result->nothers; i++) {
+        struct other_process of = result->others[i];
+        text_add(finding->sentence, "%s%s (pid %lld) %.0f%%",
+                 i ? ", " : " Most CPU time: ", text_one_line(of.command), (long long)of.pid,
+                 100 * of.share);
+    }
+    text_add(finding->sentence, result->nothers ? "." : "");
+}
+
+void busy_find(const struct analysis *analysis, struct findings *findings)
+{
+    const struct result *result = analysis->result;
+    size_t launches = 0;
+    for (size_t i = 0; i < result->narms; i++)
+        launches += result->arms[i].nobservations;
+    double *shares = calloc(launches + 1, sizeof(*shares));
+    findings->failed = findings->failed || !shares;
+    double foreign = shares ? median_of(result, foreign_of, shares, &launches) : NAN;
+    double steal = shares ? median_of(result, steal_of, shares, &launches) : NAN;
+    bool others = foreign > COLLECT_NOISY_FOREIGN, stolen = steal > COLLECT_NOISY_STEAL;
+    struct finding finding = {.severity = FINDING_DOUBT};
+    free(shares);
+    if (!others && !stolen)
+        return;
+    memcpy(finding.id, id, sizeof(id));
+    if (others)
+        text_add(finding.sentence, "other programs used %.0f%% of the CPUs", 100 * foreign);
+    if (stolen)
+        text_add(finding.sentence, "%sthe hypervisor took %.0f%% of the CPUs",
+                 others ? ", and " : "", 100 * steal);
+    text_add(finding.sentence, ": rates and times hold beside such load only.");
+    add_others(result, &finding);
+    text_set(finding.evidence,
+             "medians over %zu launches; disturbed is above %.0f%% used or %.0f%% taken", launches,
+             100 * COLLECT_NOISY_FOREIGN, 100 * COLLECT_NOISY_STEAL);
+    findings_put(findings, &finding);
+}
+
+const struct finding *busy_among(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        if (!strcmp(findings->all[i].id, id))
+            return &findings->all[i];
+    return NULL;
+}
+
+bool busy_explains(const struct findings *findings, const struct arm *arm)
+{
+    for (size_t o = 0; o < arm->nobservations; o++)
+        if (collect_gpu_held_back(&arm->observations[o]))
+            return false;
+    return busy_among(findings) != NULL;
+}
+
+static bool uses_gpus(const struct result *result)
+{
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        if (device_infos[arm_device(result, arm)].on_gpus && arm->plan.status == PLAN_OK)
+            return true;
+    }
+    return false;
+}
+
+/* `contend info` reports the other findings on GPU health. */
+static bool gpus_matters(const struct finding *finding)
+{
+    static const char *const ids[] = {"gpu_processes", "gpu_compute_mode", "gpu_mig"};
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+        if (strcmp(finding->id, ids[i]) == 0)
+            return true;
+    return false;
+}
+
+void gpus_find(const struct topo *topo, const struct result *result, struct findings *findings)
+{
+    unsigned n = topo && uses_gpus(result) ? topo_visible_gpus(topo) : 0;
+    struct findings all = {0};
+    for (unsigned i = 0; i < n; i++)
+        if (topo->gpus[i].health &&
+            (!i || strcmp(topo->gpus[i].pci_bdf, topo->gpus[i - 1].pci_bdf) != 0))
+            (void)gpu_health_judge(topo->gpus[i].health, topo_gpu_name(&topo->gpus[i]), &all, NULL);
+    for (size_t i = 0; i < all.n; i++)
+        if (gpus_matters(&all.all[i]))
+            findings_put(findings, &all.all[i]);
+    findings->failed = findings->failed || all.failed;
+    findings_free(&all);
+}
+
+/* "GPU 2 (0000:00:08.0)" for a GPU of this machine, else its address and host. */
+static const char *name_gpu(const struct topo *topo, const struct gpu_change *change)
+{
+    const char *text =
+        str_fmt("GPU %s%s%s", change->pci_bdf, change->host[0] ? " of " : "", change->host);
+    for (unsigned i = 0; topo && !change->host[0] && i < topo->ngpus; i++)
+        if (strcmp(topo->gpus[i].pci_bdf, change->pci_bdf) == 0)
+            text = topo_gpu_name(&topo->gpus[i]);
+    return text;
+}
+
+static bool is_same_gpu(const struct gpu_change *a, const struct gpu_change *b)
+{
+    return strcmp(a->pci_bdf, b->pci_bdf) == 0 && strcmp(a->host, b->host) == 0;
+}
+
+/* The findings of one kind about a GPU, over the rounds of all arms. */
+struct gathered {
+    struct gpu_change sum;
+    unsigned rounds, most;
+    char arms[200];
+};
+
+/* Adds the changes of this kind. False if there were none. */
+static bool gather(struct gathered *all, const struct gpu_change *change, enum gpu_kind kind)
+{
+    struct findings found = {0};
+    struct gpu_change part = gpu_change_only(change, kind);
+    (void)gpu_change_judge(&part, "", "", "", &found, NULL);
+    bool any = found.n > 0;
+    findings_free(&found);
+    all->most++;
+    all->rounds += any;
+    if (any)
+        gpu_change_add(&all->sum, &part);
+    return any;
+}
+
+static void gather_arm(struct gathered *all, const struct result *result, const struct arm *arm,
+                       const struct gpu_change *gpu, enum gpu_kind kind)
+{
+    bool any = false;
+    for (size_t o = 0; o < arm->nobservations; o++)
+        for (unsigned i = 0; i < arm->observations[o].ngpus; i++)
+            if (is_same_gpu(&arm->observations[o].gpus[i], gpu))
+                any |= gather(all, &arm->observations[o].gpus[i], kind);
+    if (any)
+        text_append(all->arms, sizeof(all->arms), "; ", "%s", statuses_name_arm(result, arm));
+}
+
+static void add_changes(const struct topo *topo, const struct result *result,
+                        const struct gpu_change *gpu, struct findings *findings)
+{
+    const char *evidence;
+    const char *subject = name_gpu(topo, gpu);
+    for (int kind = 0; kind < GPU_KINDS; kind++) {
+        struct gathered all = {.sum = gpu_change_only(gpu, GPU_KINDS)};
+        for (size_t a = 0; a < result->narms; a++)
+            gather_arm(&all, result, &result->arms[a], gpu, (enum gpu_kind)kind);
+        evidence = str_fmt("%u of %u launches", all.rounds, all.most);
+        if (all.rounds)
+            (void)gpu_change_judge(&all.sum, subject, all.arms, evidence, findings, NULL);
+    }
+}
+
+/* True if an earlier observation has the GPU. */
+static bool is_met(const struct result *result, const struct gpu_change *gpu)
+{
+    for (size_t a = 0; a < result->narms; a++)
+        for (size_t o = 0; o < result->arms[a].nobservations; o++)
+            for (unsigned i = 0; i < result->arms[a].observations[o].ngpus; i++) {
+                const struct gpu_change *other = &result->arms[a].observations[o].gpus[i];
+                if (other == gpu)
+                    return false;
+                if (is_same_gpu(other, gpu))
+                    return true;
+            }
+    return false;
+}
+
+void gpus_find_changes(const struct topo *topo, const struct result *result,
+                       struct findings *findings)
+{
+    for (size_t a = 0; a < result->narms; a++)
+        for (size_t o = 0; o < result->arms[a].nobservations; o++)
+            for (unsigned i = 0; i < result->arms[a].observations[o].ngpus; i++)
+                if (!is_met(result, &result->arms[a].observations[o].gpus[i]))
+                    add_changes(topo, result, &result->arms[a].observations[o].gpus[i], findings);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "harness/engine/arms.h"
-#include "harness/lib/sequential.h"
+#include "harness/lib/stats.h"
 
 enum { EFFORT_CHANGE = 10 }; /* more than any placement's effort */
 
@@ -56,7 +56,9 @@ static bool has_choice(const struct result *result, const struct arm *arm)
     return chosen && !arm->is_baseline && !arm->is_control && !arm->bench->scan;
 }
 
-bool recommend_competes(const struct result *result, const struct arm *a, const struct arm *b)
+/* True if either arm could be recommended in place of the other. */
+static bool recommend_competes(const struct result *result, const struct arm *a,
+                               const struct arm *b)
 {
     return has_choice(result, a) && has_choice(result, b) && a->bench == b->bench &&
            a->params == b->params &&

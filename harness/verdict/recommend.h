@@ -38,9 +38,6 @@ struct recommendation recommend_make(const struct analysis *analysis, const stru
 /* True for the first of the arms that compete with each other. */
 bool recommend_is_first(const struct analysis *analysis, size_t arm);
 
-/* True if either arm could be recommended in place of the other. */
-bool recommend_competes(const struct result *result, const struct arm *a, const struct arm *b);
-
 /* True if there is a setting to apply. */
 bool recommend_applies(const struct recommendation *recommendation);
 

@@ -8,7 +8,6 @@
 #include "harness/lib/text.h"
 #include "harness/record/format.h"
 #include "harness/record/metric.h"
-#include "harness/record/number.h"
 
 enum { REASONS_MAX = 2 }; /* reasons of absent placements; with more, only names are listed */
 

@@ -7,7 +7,6 @@
 
 #include "harness/lib/array.h"
 #include "harness/lib/str.h"
-#include "harness/lib/text.h"
 
 const char *symmetry_kind_name(enum symmetry_kind kind)
 {

@@ -13,7 +13,7 @@
 #include "bench/registry.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/proc.h"
-#include "harness/lib/sys/tree.h"
+#include "harness/lib/sys/task.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/patience.h"

@@ -4,12 +4,8 @@
 #include <limits.h>
 #include <math.h>
 
-#include "bench/cpu/effective_cache_size.h"
-#include "bench/cpu/thrash_cells.h"
 #include "bench/cpu/thrash_fight.h"
 #include "bench/cpu/thrash_values.h"
-#include "bench/cpu/turns.h"
-#include "bench/cpu/victim.h"
 #include "bench/registry.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/cpu/walk.h"

@@ -1,5 +1,5 @@
 /* Files that are written beside logs: whose they replace. */
-#include "harness/comms/files_comms.h"
+#include "harness/comms/show.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"
 

@@ -1,7 +1,7 @@
 /* Identifies machines by their kernel's boot id, from files that name them in different ways. */
 #include "harness/comms/findings.h"
 
-#include "harness/comms/plugin/host.h"
+#include "harness/comms/plugin/names.h"
 #include "tests/lib/unit.h"
 
 enum { LOGS = 4 };

@@ -1,5 +1,5 @@
 /* Bytes between made-up GPUs, assigned to given links. */
-#include "harness/comms/links.h"
+#include "harness/comms/total.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Graphs as NCCL writes them, truncated graphs, and made-up ones. */
-#include "harness/comms/order.h"
+#include "harness/comms/merge.h"
 
-#include "harness/lib/strbuf.h"
+#include "harness/lib/text.h"
 #include "tests/lib/unit.h"
 
 #define RING "<channel><gpu dev=\"0\"/><gpu dev=\"0x1\"/></channel>"

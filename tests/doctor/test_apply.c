@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/doctor/apply_lock.h"
 #include "harness/doctor/apply_plan.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/task.h"

@@ -1,10 +1,10 @@
 /* Rates of blocks, gains of pairs, and gains of the next start. */
-#include "harness/doctor/gain.h"
+#include "harness/doctor/metric.h"
 
 #include <math.h>
 
 #include "harness/doctor/checks/check.h"
-#include "harness/lib/random.h"
+#include "harness/lib/stats.h"
 #include "tests/lib/trials.h"
 #include "tests/lib/unit.h"
 

@@ -1,5 +1,5 @@
-/* harness/engine/controls.c: which controls run beside which arms. */
-#include "harness/engine/controls.h"
+/* harness/engine/times.c: which controls run beside which arms. */
+#include "harness/engine/times.h"
 
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"

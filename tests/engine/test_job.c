@@ -8,7 +8,6 @@
 #include "harness/engine/arms.h"
 #include "harness/engine/job_plans.h"
 #include "harness/engine/job_results.h"
-#include "harness/engine/watch.h"
 #include "harness/engine/worker/shared.h"
 #include "tests/lib/unit.h"
 

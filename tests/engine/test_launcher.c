@@ -1,5 +1,5 @@
 /* How the job was started, from the environment that launchers leave. */
-#include "harness/engine/launcher.h"
+#include "harness/engine/job.h"
 #include "tests/lib/unit.h"
 
 /* The environment of the running test: name, value, ..., NULL. */

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "harness/engine/observe_parts.h"
+#include "harness/engine/observe.h"
 #include "harness/lib/sys/clock.h"
 #include "tests/lib/unit.h"
 

@@ -1,8 +1,7 @@
 /* The orders that workers get for a round. */
 #include <unistd.h>
 
-#include "harness/engine/arms.h"
-#include "harness/engine/observe_parts.h"
+#include "harness/engine/observe.h"
 #include "tests/lib/unit.h"
 
 enum { WORKERS = 2 };

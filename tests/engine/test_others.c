@@ -1,12 +1,11 @@
 /* Who else uses the CPUs during a run. */
-#include "harness/engine/others.h"
+#include "harness/engine/run.h"
 
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/lib/sys/clock.h"
-#include "harness/lib/sys/tree.h"
 #include "tests/lib/unit.h"
 
 /* As if the run had lasted a millisecond, and nobody had run before it: all CPU time counts. */

@@ -1,5 +1,5 @@
 /* The variants of a command line: their parsing, and what is refused. */
-#include "harness/engine/variant.h"
+#include "harness/engine/result.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/record/findings.h"
 #include "harness/record/json_value.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

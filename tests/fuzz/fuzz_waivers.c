@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/validate/files.h"
 #include "harness/validate/rules/rules.h"
-#include "harness/validate/waivers.h"
 #include "tests/fuzz/scratch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

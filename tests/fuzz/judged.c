@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "harness/validate/bounds_make.h"
+#include "harness/validate/bounds.h"
 #include "harness/validate/judge.h"
 
 static void judge(const struct fleet *fleet, const struct bounds *bounds)

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/comms/html_comms.h"
 #include "harness/comms/json.h"
 #include "harness/comms/plugin/names.h"
+#include "harness/comms/show.h"
 #include "harness/comms/tables.h"
 
 enum { RANKS_TOLD_MOST = 64 };

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "harness/lib/bitset.h"
-#include "harness/lib/strbuf.h"
+#include "harness/lib/text.h"
 #include "tests/lib/fixture_machines.h"
 
 enum {

@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "harness/lib/random.h"
 #include "harness/lib/stats.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"

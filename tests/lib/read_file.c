@@ -12,7 +12,7 @@
 
 #include "bench/io/reader.h"
 #include "harness/lib/bitset.h"
-#include "harness/lib/random.h"
+#include "harness/lib/stats.h"
 #include "harness/lib/sys/affinity.h"
 
 enum { EXIT_USAGE = 2, ARGUMENTS = 6 };

@@ -1,5 +1,5 @@
 /* Command lines as users type them, right and wrong. */
-#include "harness/lib/cli.h"
+#include "harness/lib/opt.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>

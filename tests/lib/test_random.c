@@ -1,5 +1,5 @@
 /* Random orders drawn from a seed. */
-#include "harness/lib/random.h"
+#include "harness/lib/stats.h"
 #include "tests/lib/unit.h"
 
 #include <stdbool.h>

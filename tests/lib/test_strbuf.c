@@ -1,5 +1,5 @@
 /* Text that grows: everything that is added stays intact, at any length. */
-#include "harness/lib/strbuf.h"
+#include "harness/lib/text.h"
 #include "tests/lib/unit.h"
 
 TEST(strbuf_grows)

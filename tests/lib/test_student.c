@@ -1,5 +1,5 @@
 /* Student's t compared with values of R 4.3 (pt, qt). */
-#include "harness/lib/student.h"
+#include "harness/lib/stats.h"
 #include "tests/lib/unit.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* harness/machine/openmp.c: notes about the user's own settings, and about settings without
+/* harness/machine/env.c: notes about the user's own settings, and about settings without
  * effect. */
-#include "harness/machine/openmp.h"
+#include "harness/machine/env.h"
 #include "tests/lib/unit.h"
 
 static const char *const *environment; /* name, value, name, value, ... NULL */

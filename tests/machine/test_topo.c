@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/machine/state.h"
+#include "harness/machine/gpu_health.h"
 #include "harness/machine/topo.h"
 #include "harness/machine/topo_gpu.h"
 #include "harness/record/json_machine.h"

@@ -1,5 +1,5 @@
 /* Kinds of cores that count as one. */
-#include "harness/machine/topo_kinds.h"
+#include "harness/machine/topo.h"
 
 #include "tests/lib/unit.h"
 

@@ -5,7 +5,7 @@
 #include "harness/lib/str.h"
 #include "harness/plan/options.h"
 #include "harness/plan/plan.h"
-#include "harness/record/plan.h"
+#include "harness/record/json_machine.h"
 #include "tests/lib/fixture_topo.h"
 #include "tests/lib/unit.h"
 

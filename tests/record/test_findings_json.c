@@ -1,5 +1,5 @@
 /* Findings through JSON and back, and JSON of another form. */
-#include "harness/record/findings.h"
+#include "harness/record/json_value.h"
 #include "tests/lib/unit.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* harness/record/json_walk.h: pieces of JSON text. */
-#include "harness/record/json_walk.h"
+/* harness/record/json_value.h: pieces of JSON text. */
+#include "harness/record/json_value.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "harness/record/metric.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 

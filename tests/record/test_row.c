@@ -6,7 +6,7 @@
 
 #include "harness/record/analysis.h"
 #include "harness/record/metric.h"
-#include "harness/show/json/rows.h"
+#include "harness/show/json/result_json.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 

@@ -1,5 +1,5 @@
 /* Curves over numbers of workers: which results have them, and the text about them. */
-#include "harness/record/scaling.h"
+#include "harness/record/analysis.h"
 
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"

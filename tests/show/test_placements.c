@@ -1,5 +1,4 @@
 /* The closing table: fits 80 columns, worst first, and says only what the data support. */
-#include "harness/show/run.h"
 
 #include <math.h>
 

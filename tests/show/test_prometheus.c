@@ -1,5 +1,5 @@
 /* Findings as Prometheus' text: families, distinct series, and intact labels. */
-#include "harness/show/prometheus.h"
+#include "harness/show/export.h"
 
 #include <math.h>
 #include <stdbool.h>

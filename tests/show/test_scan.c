@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "harness/record/analysis.h"
-#include "harness/record/number.h"
+#include "harness/record/format.h"
 #include "tests/lib/fixture_golden.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_scans.h"

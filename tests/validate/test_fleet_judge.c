@@ -1,11 +1,11 @@
-/* harness/validate/bounds_make.h and fleet_judge.h, on fleets whose bad machines are
+/* harness/validate/bounds.h and fleet_judge.h, on fleets whose bad machines are
  * known. */
 #include "harness/validate/judge.h"
 
 #include <errno.h>
 #include <math.h>
 
-#include "harness/validate/bounds_make.h"
+#include "harness/validate/bounds.h"
 #include "tests/lib/fixture_fleet.h"
 #include "tests/lib/unit.h"
 

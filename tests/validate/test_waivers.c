@@ -1,5 +1,5 @@
 /* Waivers: parsed strictly, applied to their own unit alone, and valid until their date. */
-#include "harness/validate/waivers.h"
+#include "harness/validate/files.h"
 
 #include <errno.h>
 

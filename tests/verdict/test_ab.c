@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "harness/lib/random.h"
+#include "harness/lib/stats.h"
 #include "harness/verdict/verdict.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"

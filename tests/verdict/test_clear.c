@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "harness/engine/arms.h"
-#include "harness/lib/random.h"
+#include "harness/lib/stats.h"
 #include "harness/verdict/advice.h"
 #include "harness/verdict/recommend.h"
 #include "tests/lib/fixture_result.h"

@@ -1,8 +1,7 @@
-/* harness/verdict/control.c: how much the machine changed; other code ignores the control's
+/* harness/verdict/verdict.c: how much the machine changed; other code ignores the control's
  * rows. */
-#include "harness/verdict/control.h"
-
 #include "harness/verdict/verdict.h"
+
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 

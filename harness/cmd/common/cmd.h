@@ -6,9 +6,7 @@
 #include <stddef.h>
 
 #include "harness/engine/contract/bench.h"
-#include "harness/engine/contract/incident.h"
 #include "harness/engine/contract/scenario.h"
-#include "harness/lib/cli.h"
 #include "harness/lib/finding.h"
 #include "harness/lib/opt.h"
 #include "harness/record/json_value.h"

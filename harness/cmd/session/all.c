@@ -9,11 +9,10 @@
 #include "harness/cmd/common/page.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/sys/log.h"
-#include "harness/lib/sys/terminal.h"
 #include "harness/lib/text.h"
 #include "harness/record/directory.h"
-#include "harness/show/collection.h"
 #include "harness/show/json/forms.h"
+#include "harness/show/result.h"
 
 /* The table over all scenarios; a single result has summary.txt. */
 #define TABLE_NAME "scenarios.txt"

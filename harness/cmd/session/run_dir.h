@@ -10,8 +10,12 @@
 #ifndef CONTEND_CMD_SESSION_RUN_DIR_H
 #define CONTEND_CMD_SESSION_RUN_DIR_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
 #include "harness/lib/err.h"
-#include "harness/lib/sys/growing.h"
+#include "harness/lib/sys/file.h"
 #include "harness/record/csv.h"
 #include "harness/record/directory.h"
 #include "harness/show/json/run_json.h"
@@ -48,5 +52,34 @@ int run_dir_round(struct run_dir *run_dir, const struct run_record *record, unsi
 int run_dir_end(struct run_dir *run_dir, const struct run_record *record, struct err *err);
 
 void run_dir_close(struct run_dir *run_dir);
+
+/*
+ * The file of --trace: one JSON object that is complete after every call, so that an interrupted
+ * run leaves a valid trace.
+ *
+ *   rc = trace_file_open(&file, path, &err);           the file is an empty trace
+ *   rc = trace_file_append(&file, events, size, &err); of trace_events (show/json/trace.h); ...
+ *   rc = trace_file_close(&file, &err);                 also if it is not open
+ */
+
+/* Zeroed = closed. */
+struct trace_file {
+    bool is_open;
+    int fd;
+    off_t end;        /* of the last event */
+    bool any;         /* the file has an event */
+    const char *path; /* borrowed, for messages */
+};
+
+/*
+ * Creates the file, or empties an existing one. -EINVAL: it is no regular file (a device, a pipe),
+ * and stays as it is; -ELOOP: it is a symbolic link; or another negative errno. Errors name it.
+ */
+int trace_file_open(struct trace_file *file, const char *path, struct err *err);
+
+/* Appends events. 0, or a negative errno such as -ENOSPC: then the file is as it was before. */
+int trace_file_append(struct trace_file *file, const char *events, size_t size, struct err *err);
+
+int trace_file_close(struct trace_file *file, struct err *err);
 
 #endif

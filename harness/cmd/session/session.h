@@ -11,14 +11,11 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/session/builds.h"
-#include "harness/cmd/session/job_run.h"
 #include "harness/cmd/session/run_dir.h"
-#include "harness/cmd/session/trace_file.h"
 #include "harness/engine/setup.h"
 #include "harness/lib/sys/signals.h"
 #include "harness/machine/env.h"
-#include "harness/machine/openmp.h"
-#include "harness/verdict/collection.h"
+#include "harness/verdict/verdict.h"
 
 /* How a command differs from `run`. Each function gets arrange.arg, and may be NULL. */
 struct session_task {

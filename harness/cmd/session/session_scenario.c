@@ -7,15 +7,12 @@
 #include <unistd.h>
 
 #include "harness/cmd/common/page.h"
-#include "harness/cmd/session/run_dry.h"
 #include "harness/cmd/session/run_options.h"
 #include "harness/cmd/session/session.h"
 #include "harness/engine/run.h"
 #include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"
-#include "harness/lib/sys/progress.h"
-#include "harness/lib/sys/terminal.h"
 #include "harness/show/figures/figures.h"
 #include "harness/show/json/trace.h"
 #include "harness/verdict/odd.h"

@@ -8,10 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/comms/plugin/host.h"
+#include "harness/comms/plugin/names.h"
 #include "harness/lib/array.h"
 #include "harness/lib/pci.h"
-#include "harness/lib/strbuf.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/text.h"
 

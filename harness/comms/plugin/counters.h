@@ -12,7 +12,7 @@
 #define CONTEND_COMMS_PLUGIN_COUNTERS_H
 
 #include "harness/comms/plugin/read.h"
-#include "harness/machine/nvlink.h"
+#include "harness/machine/gpu_links.h"
 
 /* Does not end in COMMS_SUFFIX, so that it is not read as a log. */
 #define COMMS_COUNTERS_SUFFIX COMMS_SUFFIX ".nvlink"

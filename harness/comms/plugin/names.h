@@ -5,7 +5,10 @@
 #ifndef CONTEND_COMMS_PLUGIN_NAMES_H
 #define CONTEND_COMMS_PLUGIN_NAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "harness/comms/plugin/record.h"
 
 enum comms_func {
     COMMS_FUNC_OTHER, /* of a name that this version does not know */
@@ -79,5 +82,18 @@ const char *comms_proto_name(uint32_t proto);
 
 /* The size of one element; 0 = unknown. */
 uint32_t comms_datatype_bytes(uint32_t datatype);
+
+/* What identifies a machine in logs and their names. Also linked into the plugin. */
+
+/* The host's name, with "-" for "/", "." and blanks, so that paths and lines of text can have it.
+ * Keeps errno. */
+void comms_host_find(char host[static COMMS_HOST_MAX]);
+
+/* Linux's boot_id of the running kernel; zeroed if it cannot be read. Keeps errno. */
+void comms_boot_find(uint8_t boot[static COMMS_BOOT_MAX]);
+
+/* 32 hexadecimal digits, with or without the dashes of a UUID. False: something else, and zeroed.
+ */
+bool comms_boot_parse(const char *text, uint8_t boot[static COMMS_BOOT_MAX]);
 
 #endif

@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "harness/comms/plugin/host.h"
+#include "harness/comms/plugin/names.h"
 
 void preload_report_off(const char *why, const char *what, int code)
 {

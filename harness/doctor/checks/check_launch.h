@@ -8,7 +8,7 @@
 #ifndef CONTEND_DOCTOR_CHECKS_CHECK_LAUNCH_H
 #define CONTEND_DOCTOR_CHECKS_CHECK_LAUNCH_H
 
-#include "harness/doctor/checks/env_changes.h"
+#include "harness/doctor/checks/check.h"
 #include "harness/doctor/reader/view.h"
 
 enum { LAUNCH_COMMAND_MAX = 600, LAUNCH_HOW_MAX = 400 };

@@ -8,7 +8,7 @@
 #ifndef CONTEND_DOCTOR_CHECKS_CHECK_RUNTIME_H
 #define CONTEND_DOCTOR_CHECKS_CHECK_RUNTIME_H
 
-#include "harness/doctor/checks/env_changes.h"
+#include "harness/doctor/checks/check.h"
 #include "harness/doctor/reader/view.h"
 
 /* A runtime, one line of a table; sources are in check_runtime.c. */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "harness/doctor/checks/check_runtime.h"
-#include "harness/doctor/checks/cpu_allocator.h"
 #include "harness/doctor/checks/rivals.h"
 #include "harness/lib/str.h"
 #include "harness/lib/text.h"

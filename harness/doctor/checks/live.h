@@ -4,7 +4,7 @@
  *
  *   struct live live;
  *   rc = live_make(&reader.view, pids, npids, &live, &err);
- *   ... doctor/tables_live.h, doctor/live.h ...
+ *   ... doctor/doctor_tables.h, doctor/doctor_json.h ...
  *   live_free(&live);
  *   reader_roll(&reader);
  */

@@ -99,8 +99,4 @@ static inline const struct topo *host_topo(const struct view *view)
     return view->host ? view->host->topo : NULL;
 }
 
-/* Parts of it: memory of the cgroups of watched processes, and of the whole machine. */
-void host_mark_memory(const struct view *view, struct host *host);
-void host_finish_memory(const struct view *view, struct host *host);
-
 #endif

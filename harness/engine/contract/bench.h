@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/engine/contract/cpu_samples.h"
 #include "harness/engine/contract/device.h"
 #include "harness/engine/contract/dims.h"
 #include "harness/engine/contract/figure.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/cli.h"
+#include "harness/lib/opt.h"
 #include "harness/lib/str.h"
 
 /* What crosses exec besides argv, as options of a command line. */

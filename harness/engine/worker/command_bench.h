@@ -17,7 +17,7 @@
 
 #include "harness/engine/contract/bench.h"
 #include "harness/engine/contract/command.h"
-#include "harness/lib/sys/tree.h"
+#include "harness/lib/sys/task.h"
 
 /* Limits of a command's output, for one worker in all rounds, and of its last line. */
 enum { COMMAND_OUTPUT_MAX = 1 << 20, COMMAND_LINE_MAX = 4096 };

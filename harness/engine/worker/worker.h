@@ -3,7 +3,7 @@
 #define CONTEND_ENGINE_WORKER_WORKER_H
 
 #include "harness/engine/contract/bench.h"
-#include "harness/engine/contract/mpi_ops.h"
+#include "harness/engine/contract/peers.h"
 #include "harness/engine/worker/shared.h"
 
 /*

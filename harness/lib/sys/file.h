@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "harness/lib/err.h"
+
 /* True for a regular file that this process may execute. */
 bool file_is_program(const char *path);
 
@@ -62,5 +64,33 @@ int file_sync(int fd);
 
 /* Writes and flushes a file, from empty. 0 or a negative errno: then the file is removed. */
 int file_write(int dir_fd, const char *name, const char *text, size_t size);
+
+/*
+ * A file to which whole parts are appended. If a part cannot be written (disk full), or is cut off
+ * again, the parts before it remain.
+ */
+
+/* Zeroed = closed. */
+struct growing_file {
+    bool is_open;
+    int fd;
+    off_t valid_bytes; /* end of the last whole part; bytes after it are invalid */
+    const char *name;  /* borrowed, for messages */
+};
+
+/* Creates or empties the file. */
+int growing_open(struct growing_file *file, int dir_fd, const char *name, struct err *err);
+
+/* Appends all or, on error, nothing. After an error the file stays open: a later part may fit. */
+int growing_append(struct growing_file *file, const void *data, size_t size, struct err *err);
+
+/* Cuts the file back to an earlier valid_bytes. */
+void growing_cut(struct growing_file *file, off_t valid_bytes);
+
+/* Flushes all appended parts to the disk. */
+int growing_sync(const struct growing_file *file, struct err *err);
+
+/* Does nothing if closed. An error means that parts may not be on the disk. */
+int growing_close(struct growing_file *file, struct err *err);
 
 #endif

@@ -38,7 +38,7 @@ struct emit_job {
     bool renumbered; /* CUDA_VISIBLE_DEVICES is set here: only UUIDs identify a GPU elsewhere */
     const struct findings *findings; /* about the plan, as comments in the text; NULL = none */
     char *(*get)(const char *name);  /* getenv where `commands` are pasted; NULL = no variable
-                                        of plan/emit/inherited.h is set there */
+                                        of plan/emit/quote.h is set there */
     bool memory_refused;             /* memory cannot be bound there: `commands` do not try */
 };
 

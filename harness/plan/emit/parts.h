@@ -2,9 +2,9 @@
 #ifndef CONTEND_PLAN_EMIT_PARTS_H
 #define CONTEND_PLAN_EMIT_PARTS_H
 
-#include "harness/lib/strbuf.h"
+#include "harness/lib/text.h"
 #include "harness/plan/emit/emit.h"
-#include "harness/plan/emit/inherited.h"
+#include "harness/plan/emit/quote.h"
 #include "harness/plan/placeholders.h"
 
 struct emit_variable {

@@ -6,7 +6,6 @@
 
 #include "harness/lib/stats.h"
 #include "harness/lib/str.h"
-#include "harness/lib/text.h"
 #include "harness/record/format.h"
 
 enum { HOST_MOST = 48 };
@@ -150,4 +149,114 @@ double dat_round_125(double value, bool up)
             above = digits[3 - i] * power;
     }
     return up ? above : below;
+}
+
+/* Characters of a name that fit into the legend. */
+enum { SHOWN_MOST = 48 };
+
+size_t names_add(struct names *names, const char *text)
+{
+    if (names->n == NAMES_MOST)
+        return NAMES_MOST;
+    names->name[names->n] = str_fmt("%s", text);
+    return names->n++;
+}
+
+size_t names_place(struct names *names, const char *text)
+{
+    for (size_t i = 0; i < names->n; i++)
+        if (strcmp(names->name[i], text) == 0)
+            return i;
+    return names_add(names, text);
+}
+
+void names_put(const struct names *names, const char *block, FILE *out)
+{
+    dat_block(block, "number name", out);
+    for (size_t i = 0; i < names->n; i++)
+        (void)fprintf(out, "%zu %s\n", i, dat_text(names->name[i], SHOWN_MOST).quoted);
+}
+
+enum { LABEL_MOST = 60 };
+
+void curves_put_axes(const struct curves *curves, FILE *out)
+{
+    struct names panels = curves->panels;
+    if (!panels.n)
+        (void)names_add(&panels, "");
+    (void)fprintf(out, " %s %s %zu %zu %zu %d %d %d %.9g %.9g %.9g %.9g %.9g %d %d %d\n",
+                  dat_text(curves->x.label, LABEL_MOST).quoted,
+                  dat_text(curves->y.label, LABEL_MOST).quoted, panels.n, curves->names.n,
+                  curves->n ? curves->n : curves->names.n, curves->x.log, curves->x.bytes,
+                  curves->y.log, curves->x_ends[0], curves->x_ends[1], curves->y_ends[0],
+                  curves->y_ends[1], curves->y.from, (int)curves->y.ticks, (int)curves->x.ticks,
+                  curves->steps);
+    names_put(&panels, "panels", out);
+    names_put(&curves->names, "names", out);
+    dat_block(CURVES_LINES, out);
+    for (size_t i = 0; i < curves->names.n && !curves->n; i++)
+        (void)fprintf(out, "%zu 0 %zu\n", i, i);
+}
+
+void curves_put_line(size_t line, FILE *out)
+{
+    const char *name = str_fmt("line_%zu", line);
+    dat_block(name, "x y low high", out);
+}
+
+void curves_put_point(double x, double y, double low, double high, FILE *out)
+{
+    (void)fprintf(out, "%.9g %.9g %.9g %.9g\n", x, y, low, high);
+}
+
+enum {
+    HEAT_LABEL_MOST = 60,
+    LINES_WANTED = 128, /* least rows of the image; viewers blur the rows of a smaller one */
+    TICKS_MOST = 17,
+};
+
+/* At most TICKS_MOST ticks, so that they stay readable. */
+static void put_ticks(const struct heat *heat, unsigned longer, FILE *out)
+{
+    unsigned step = 1;
+    while ((longer + step - 1) / step > TICKS_MOST)
+        step *= 2;
+    dat_block("ticks", "place column line", out);
+    for (unsigned place = 0; place < longer; place += step) {
+        const char *text[HEAT_AXES] = {"", ""};
+        for (unsigned axis = 0; axis < HEAT_AXES; axis++)
+            if (place < heat->n[axis])
+                text[axis] = heat->name(heat->arg, axis, place);
+        (void)fprintf(out, "%u %s %s\n", place, dat_text(text[0], HEAT_TEXT).quoted,
+                      dat_text(text[1], HEAT_TEXT).quoted);
+    }
+}
+
+static void put_cells(const struct heat *heat, unsigned longer, FILE *out)
+{
+    dat_block("cells", "column line value text", out);
+    for (size_t i = 0; i < (size_t)heat->n[0] * heat->n[1] && longer <= heat->printed_most; i++)
+        if (!isnan(heat->value[i]))
+            (void)fprintf(out, "%zu %zu %.6g %s\n", i % heat->n[0], i / heat->n[0], heat->value[i],
+                          dat_text(heat->format_cell(heat->arg, i), HEAT_TEXT).quoted);
+}
+
+void heat_put(const struct heat *heat, FILE *out)
+{
+    unsigned longer = heat->n[0] > heat->n[1] ? heat->n[0] : heat->n[1];
+    unsigned repeats = (LINES_WANTED + longer - 1) / longer;
+    (void)fprintf(out, " %u %.9g %.9g %u %s %s %s %u %d\n", heat->n[1], heat->low, heat->high,
+                  repeats, dat_text(heat->colours, HEAT_LABEL_MOST).quoted,
+                  dat_text(heat->labels[0], HEAT_LABEL_MOST).quoted,
+                  dat_text(heat->labels[1], HEAT_LABEL_MOST).quoted, heat->n[0], (int)heat->ticks);
+    put_ticks(heat, longer, out);
+    put_cells(heat, longer, out);
+    dat_block("matrix", "", out);
+    for (unsigned line = 0; line < heat->n[1] * repeats; line++) {
+        for (unsigned column = 0; column < heat->n[0] * repeats; column++) {
+            double value = heat->value[(size_t)(line / repeats) * heat->n[0] + column / repeats];
+            (void)fprintf(out, isnan(value) ? "NaN " : "%.5g ", value);
+        }
+        (void)fputc('\n', out);
+    }
 }

@@ -7,6 +7,7 @@
 #ifndef CONTEND_SHOW_FIGURES_DAT_H
 #define CONTEND_SHOW_FIGURES_DAT_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 #include "harness/engine/contract/figure.h"
@@ -32,13 +33,13 @@ struct figure_data {
 typedef int figure_writer(const struct figure_data *data, FILE *out, struct err *err);
 /* steps.c, throughput.c, occupancy.c */
 figure_writer figure_efficiency, figure_step_time, figure_loss, figure_throughput, figure_occupancy;
-/* Line charts over the number of workers: workers.c */
+/* Line charts over the number of workers: throughput.c */
 figure_writer figure_workers, figure_workers_efficiency;
 /* Line chart of a sizing: sizing.c */
 figure_writer figure_sizing;
 /* Line chart over doses of contention: dosing.c */
 figure_writer figure_dosing;
-/* These draw data->figure: line_chart.c, bar_chart.c, heat_map.c, dot_chart.c. */
+/* These draw data->figure: line_chart.c, bar_chart.c, heat_map.c, bar_chart.c. */
 figure_writer figure_lines, figure_bars, figure_heat, figure_dots;
 
 /*
@@ -90,5 +91,71 @@ const char *dat_format_only(const struct figure_data *data, const struct arm *ar
 
 /* The largest 1, 2 or 5 times a power of ten that is <= value, or the smallest that is >= it. */
 double dat_round_125(double value, bool up);
+
+/* Texts of a figure in the order of their addition; blocks of .dat files number them from 0. */
+enum { NAMES_MOST = 16 };
+
+struct names {
+    size_t n;
+    const char *name[NAMES_MOST]; /* of the arena */
+};
+
+/* Returns the index of `text`, and adds it if it is new; NAMES_MOST: no room. */
+size_t names_place(struct names *names, const char *text);
+
+/* Adds `text` even if it is there already. Returns its index; NAMES_MOST: no room. */
+size_t names_add(struct names *names, const char *text);
+
+/* Writes the block `block` with the columns "number name". */
+void names_put(const struct names *names, const char *block, FILE *out);
+
+/*
+ * Line charts, in the .dat form that plots/line_chart.gp reads. Write in this order: a heading with
+ * CURVES_COLUMNS, then curves_put_axes, then the marks if any (series.h) with a block "crosses" of
+ * "x y" for the points to mark on lines, then one block of points per line.
+ */
+
+#define CURVES_COLUMNS                                                                             \
+    "x_text y_text panels names lines x_log x_bytes y_log x_low x_high y_low y_high y_from "       \
+    "y_counts x_counts steps"
+
+struct curves {
+    struct names panels, names; /* no `panels`: one panel without a name */
+    size_t n;                   /* lines; caller writes CURVES_LINES rows; 0: one line per name */
+    struct figure_axis x, y;
+    bool steps;
+    double x_ends[2], y_ends[2];
+};
+
+void curves_put_axes(const struct curves *curves, FILE *out);
+
+#define CURVES_LINES "lines", "number panel name"
+/* Begins the block of points of one line. */
+void curves_put_line(size_t line, FILE *out);
+/* `low` and `high`, the interval, may be NaN. */
+void curves_put_point(double x, double y, double low, double high, FILE *out);
+
+/*
+ * Heat maps, in the .dat form that plots/heat_map.gp reads: a heading with HEAT_COLUMNS, then
+ * heat_put. Axis 0 is horizontal (columns), axis 1 vertical (lines).
+ */
+
+#define HEAT_COLUMNS "lines low high repeats colour_label x_label y_label columns counts"
+
+enum { HEAT_AXES = 2, HEAT_TEXT = 32 };
+
+struct heat {
+    unsigned n[HEAT_AXES];
+    const double *value; /* n[1] lines of n[0] columns; NaN = none */
+    double low, high;    /* the range of the colour scale */
+    const char *colours, *labels[HEAT_AXES];
+    enum figure_ticks ticks;
+    unsigned printed_most; /* cells hold numbers if neither axis is longer than this */
+    const void *arg;
+    const char *(*name)(const void *arg, unsigned axis, unsigned place);
+    const char *(*format_cell)(const void *arg, size_t cell);
+};
+
+void heat_put(const struct heat *heat, FILE *out);
 
 #endif

@@ -8,11 +8,10 @@
 
 #include "harness/lib/sys/file.h"
 #include "harness/lib/sys/log.h"
+#include "harness/record/analysis.h"
 #include "harness/record/rounds.h"
-#include "harness/record/scaling.h"
 #include "harness/show/figures/dat.h"
 #include "harness/show/figures/files.h"
-#include "harness/show/figures/found.h"
 #include "harness/show/figures/gnuplot.h"
 #include "harness/show/figures/scripts.h"
 

@@ -6,8 +6,10 @@
 #define CONTEND_SHOW_FIGURES_FILES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
+#include "harness/engine/contract/figure.h"
 #include "harness/lib/err.h"
 
 /*
@@ -55,5 +57,27 @@ bool plot_files_has(int plots_fd, const char *name, const char *suffix);
 void plot_files_remove(int plots_fd, const char *name, const char *suffix);
 void plot_files_remove_pictures(int plots_fd, const char *name);
 void plot_files_remove_all(int plots_fd, const char *name); /* and the data */
+
+/*
+ * Finds figures of benchmarks in a directory, which may come from another version or another user.
+ * The first line of a .dat file names the script of plots/ that draws it: "# contend line_chart".
+ */
+
+/* Limit of the search. */
+enum { FOUND_MOST = 128 };
+
+struct found {
+    char name[FIGURE_NAME_MAX]; /* always [a-z0-9_]+ */
+    enum figure_kind kind;
+};
+
+/* Writes the first line of a .dat file. */
+void found_put_kind(enum figure_kind kind, FILE *out);
+
+/*
+ * Finds the files that have such a first line. Sorted by name; returns how many. Follows no link
+ * and reads only regular files.
+ */
+size_t found_list(int plots_fd, struct found found[static FOUND_MOST]);
 
 #endif

@@ -7,10 +7,8 @@
 #include "harness/lib/bitset.h"
 #include "harness/lib/stats.h"
 #include "harness/lib/str.h"
-#include "harness/lib/text.h"
 #include "harness/lib/units.h"
 #include "harness/show/figures/dat.h"
-#include "harness/show/figures/heat.h"
 
 enum { ACROSS, DOWN, AXES };
 

@@ -5,9 +5,7 @@
 
 #include "harness/lib/str.h"
 #include "harness/lib/units.h"
-#include "harness/show/figures/curves.h"
 #include "harness/show/figures/dat.h"
-#include "harness/show/figures/marks.h"
 #include "harness/show/figures/series.h"
 
 /* An axis whose low end is below this share of the high end begins at 0: readers compare

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "harness/lib/str.h"
-#include "harness/lib/text.h"
 #include "harness/record/format.h"
 
 enum { LABEL_MOST = 30 };

@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "harness/lib/str.h"
-#include "harness/lib/text.h"
 #include "harness/show/figures/dat.h"
 #include "harness/show/figures/lines.h"
 

@@ -3,8 +3,11 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/lib/array.h"
+#include "harness/lib/str.h"
+#include "harness/lib/units.h"
 
 static struct series *find_series(struct series_list *list, const struct arm *arm,
                                   const struct dims *at)
@@ -91,4 +94,95 @@ void series_split(const struct bench_figure *figure, const struct dims *at, stru
         dims_take(own, at, figure->series[i]);
         *rest = dims_without(rest, figure->series[i]);
     }
+}
+
+enum { MARK_ROWS = 5 };
+
+/* "measured 32.6 MiB", "reported L1 48 KiB". */
+static const char *format_mark(const struct figure_data *data, const struct figure_mark *kind,
+                               const struct row *row)
+{
+    bool known = kind->dim && dims_has(&row->dims, kind->dim);
+    const char *part = known ? dims_value(row->arm->bench, &row->dims, kind->dim) : "";
+    const char *value = data->figure->x.bytes
+                            ? units_bytes((uint64_t)row->median)
+                            : str_fmt("%s %.20s", units_plain(row->median, 3), row->unit);
+    return str_fmt("%s%s%s%.8s %s", kind->text, known ? " " : "", known ? kind->before : "", part,
+                   value);
+}
+
+void marks_add(struct marks *marks, double value, bool solid, const char *text)
+{
+    if (marks->n == MARKS_MOST)
+        return;
+    size_t to = marks->n++;
+    for (; to > 0 && marks->mark[to - 1].value > value; to--)
+        marks->mark[to] = marks->mark[to - 1];
+    marks->mark[to] = (struct mark){.value = value, .solid = solid};
+    (void)snprintf(marks->mark[to].text, sizeof(marks->mark[to].text), "%s", text);
+}
+
+void marks_collect(const struct figure_data *data, const struct arm *arm, struct marks *marks)
+{
+    const struct figure_mark *kind = data->figure->marks;
+    for (; kind && kind->metric; kind++) {
+        size_t at = 0;
+        const char *text;
+        for (const struct row *row;
+             (row = rows_next(&data->analysis->rows, arm, kind->metric, &at));) {
+            text = format_mark(data, kind, row);
+            marks_add(marks, row->median, kind->solid, text);
+        }
+    }
+}
+
+/* The text goes to the right of its line if it fits there, else to the left. */
+static void measure_mark(bool is_log, const double ends[static 2], struct mark *mark)
+{
+    const double char_share = 0.0092;
+    double width = char_share * (double)(strlen(mark->text) + 1);
+    mark->at = is_log ? log(mark->value / ends[0]) / log(ends[1] / ends[0])
+                      : (mark->value - ends[0]) / (ends[1] - ends[0]);
+    mark->left = mark->at + width > 1;
+    mark->from = mark->left ? mark->at - width : mark->at;
+    mark->to = mark->left ? mark->at : mark->at + width;
+}
+
+/* True if the text overlaps another text, or another mark's line crosses it. */
+static bool must_rise(const struct mark *mark, const struct mark *other)
+{
+    bool crossed = other->at >= mark->from && other->at <= mark->to && other->row >= mark->row;
+    bool overlaps = other->from < mark->to && mark->from < other->to && other->row == mark->row;
+    return crossed || (overlaps && mark->at < other->at);
+}
+
+/* Raises texts until none overlap; texts that would need a further row stay in the last one. */
+static void arrange_marks(struct mark *marks, size_t n)
+{
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (size_t i = n; i-- > 0;)
+            for (size_t k = 0; k < n; k++)
+                if (k != i && marks[i].row + 1 < MARK_ROWS && must_rise(&marks[i], &marks[k])) {
+                    marks[i].row++;
+                    moved = true;
+                }
+    }
+}
+
+void marks_put(const struct marks *given, bool is_log, const double ends[static 2], FILE *out)
+{
+    struct mark marks[MARKS_MOST];
+    size_t n = 0;
+    for (size_t i = 0; i < given->n; i++) {
+        marks[n] = given->mark[i];
+        measure_mark(is_log, ends, &marks[n]);
+        n += marks[n].at >= 0 && marks[n].at <= 1;
+    }
+    arrange_marks(marks, n);
+    dat_block("marks", "x solid row left text", out);
+    for (size_t i = 0; i < n; i++)
+        (void)fprintf(out, "%.9g %d %d %d %s\n", marks[i].value, marks[i].solid, marks[i].row,
+                      marks[i].left, dat_text(marks[i].text, sizeof(marks[i].text)).quoted);
 }

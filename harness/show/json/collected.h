@@ -8,7 +8,7 @@
 #include "harness/engine/contract/scenario.h"
 #include "harness/record/directory.h"
 #include "harness/show/json/recorded.h"
-#include "harness/verdict/collection.h"
+#include "harness/verdict/verdict.h"
 
 enum { COLLECTED_NAME_MAX = 64 };
 

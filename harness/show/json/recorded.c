@@ -9,7 +9,6 @@
 #include "harness/lib/sys/file.h"
 #include "harness/lib/text.h"
 #include "harness/record/directory.h"
-#include "harness/record/findings.h"
 #include "harness/record/json_value.h"
 #include "harness/show/json/recorded_parts.h"
 #include "harness/show/json/result_json.h"

@@ -6,8 +6,8 @@
 
 #include "harness/engine/worker/command_bench.h"
 #include "harness/lib/text.h"
+#include "harness/record/json_machine.h"
 #include "harness/record/json_value.h"
-#include "harness/record/plan.h"
 #include "harness/show/json/recorded_parts.h"
 
 /* The parameters of an arm are texts, as rows.csv writes them. */

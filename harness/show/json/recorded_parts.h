@@ -3,7 +3,6 @@
 #define CONTEND_SHOW_JSON_RECORDED_PARTS_H
 
 #include "harness/record/csv.h"
-#include "harness/record/csv_read.h"
 #include "harness/show/json/recorded.h"
 
 /* Zeroed memory for n objects of that size, which recorded_free frees; NULL: no memory. */

@@ -7,7 +7,7 @@
 #include "harness/lib/stats.h"
 #include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/record/baseline.h"
+#include "harness/record/analysis.h"
 #include "harness/record/json_value.h"
 #include "harness/record/metric.h"
 #include "harness/show/json/recorded_parts.h"

@@ -8,13 +8,12 @@
 #include "harness/lib/str.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/text.h"
-#include "harness/record/findings.h"
 #include "harness/record/json_machine.h"
 #include "harness/record/json_value.h"
-#include "harness/record/plan.h"
 #include "harness/show/json/forms.h"
 #include "harness/show/json/result_json.h"
-#include "harness/show/json/rows.h"
+
+static json_t *run_json_options(const struct opt *opts, const void *base);
 
 /* Always an object with all keys: a reader need not test for each of them. */
 static json_t *from_usage(const struct usage *usage)
@@ -162,7 +161,11 @@ static json_t *from_option(const struct opt *opt, const void *base)
     return NULL;
 }
 
-json_t *run_json_options(const struct opt *opts, const void *base)
+/*
+ * {"rows": 4096, "pinned": true, "wait": "spin"}: option values with their JSON types; empty for a
+ * NULL table. NULL: no memory.
+ */
+static json_t *run_json_options(const struct opt *opts, const void *base)
 {
     json_t *object = json_object();
     for (const struct opt *opt = opts; object && opt && opt->name; opt++)
@@ -181,7 +184,8 @@ static size_t count_texts(const char *const *texts)
     return n;
 }
 
-json_t *run_json_time(time_t at)
+/* UTC, "2026-01-31T12:00:00Z"; null for 0. */
+static json_t *run_json_time(time_t at)
 {
     return json_value_text_or_null(text_utc(at));
 }

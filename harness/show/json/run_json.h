@@ -49,13 +49,4 @@ int run_json_write(int dir_fd, const char *name, const struct run_record *record
 /* The same as a document, which the caller owns. NULL: no memory. */
 json_t *run_json_make(const struct run_record *record);
 
-/* UTC, "2026-01-31T12:00:00Z"; null for 0. */
-json_t *run_json_time(time_t at);
-
-/*
- * {"rows": 4096, "pinned": true, "wait": "spin"}: option values with their JSON types; empty for a
- * NULL table. NULL: no memory.
- */
-json_t *run_json_options(const struct opt *opts, const void *base);
-
 #endif

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "harness/lib/strbuf.h"
+#include "harness/lib/text.h"
 #include "harness/verdict/odd.h"
 
 enum { STEPS = 0, HOLD_NS = 20000000 };

@@ -4,7 +4,7 @@
  *
  * Process 0 is the run, with one event per arm; 1 + N is worker N; TRACE_BACKGROUND + N is
  * background worker N. Thread 0 of a worker shows its steps, with their stages inside. Thread 1 + T
- * shows the CPUs that thread T of its team was sampled on (engine/contract/cpu_samples.h), each up
+ * shows the CPUs that thread T of its team was sampled on (engine/contract/device.h), each up
  * to the next sample or for 20 ms. The stages of a step are drawn in sequence; each is the sum over
  * the iterations or blocks of the step.
  */

@@ -8,7 +8,6 @@
 
 #include "harness/lib/similar.h"
 #include "harness/lib/str.h"
-#include "harness/lib/text.h"
 #include "harness/lib/units.h"
 #include "harness/validate/rules/check.h"
 #include "harness/validate/rules/count.h"

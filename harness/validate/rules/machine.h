@@ -1,6 +1,6 @@
 /*
  * What a kind of machine must have, and how fast it must be: facts, each with a source, from files
- * (validate/machine_file.h). Pure.
+ * (validate/files.h). Pure.
  */
 #ifndef CONTEND_VALIDATE_RULES_MACHINE_H
 #define CONTEND_VALIDATE_RULES_MACHINE_H

@@ -5,7 +5,6 @@
 
 #include "harness/lib/str.h"
 #include "harness/lib/units.h"
-#include "harness/machine/topo_gpu.h"
 #include "harness/validate/rules/check.h"
 
 /*

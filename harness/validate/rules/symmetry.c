@@ -7,7 +7,6 @@
 #include "harness/lib/text.h"
 #include "harness/lib/units.h"
 #include "harness/machine/topo_gpu.h"
-#include "harness/record/row.h"
 #include "harness/validate/rules/check.h"
 #include "harness/verdict/outlier.h"
 

@@ -7,8 +7,8 @@
 #include "harness/lib/str.h"
 #include "harness/lib/text.h"
 #include "harness/record/format.h"
-#include "harness/verdict/control.h"
 #include "harness/verdict/evidence.h"
+#include "harness/verdict/verdict.h"
 
 /* Two-sided 95% for a change of the machine itself. */
 #define MACHINE_TAIL 0.025

@@ -21,7 +21,7 @@
  * changes of nanoseconds do not count.
  *
  * Noisy rows take part with a wider spread. A censored row is a bound: it can only show a change
- * that it understates. If the controls (control.h) show that the machine itself changed, every
+ * that it understates. If the controls (verdict.h) show that the machine itself changed, every
  * interval is wider by that much.
  */
 #ifndef CONTEND_VERDICT_RUNS_COMPARE_H

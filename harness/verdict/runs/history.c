@@ -8,8 +8,6 @@
 #include "harness/lib/array.h"
 #include "harness/lib/text.h"
 #include "harness/record/format.h"
-#include "harness/record/metric.h"
-#include "harness/record/number.h"
 #include "harness/verdict/comparison.h"
 #include "harness/verdict/runs/pairing.h"
 
@@ -110,7 +108,8 @@ static int compare_points(const void *a, const void *b)
     return (x->run > y->run) - (x->run < y->run);
 }
 
-int history_sort(struct history *history, struct err *err)
+/* Sorts runs and points by time; called by history_judge. -ENOMEM only. */
+static int history_sort(struct history *history, struct err *err)
 {
     uint32_t *place = calloc(history->nruns + 1, sizeof(*place));
     if (!place)

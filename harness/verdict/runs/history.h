@@ -78,9 +78,6 @@ bool history_takes(const struct row *row);
 /* Fills the figure that the row belongs to. */
 void history_name(const struct row *row, struct history_figure *figure);
 
-/* Sorts runs and points by time; called by history_judge. -ENOMEM only. */
-int history_sort(struct history *history, struct err *err);
-
 /*
  * Sorts runs and points, finds the changes, and reports them. Findings: "history_change", the
  * outcome of a figure; "history_step", a note for each of several steps; "history_canary", a change

@@ -2,7 +2,7 @@
  * Settings: the ways to run the workers from which a search chooses, and the arms that measure
  * them. Pure apart from allocation.
  *
- * A setting is a placement with changes of its plan (engine/variant.h).
+ * A setting is a placement with changes of its plan (engine/result.h).
  */
 #ifndef CONTEND_VERDICT_RUNS_SETTINGS_H
 #define CONTEND_VERDICT_RUNS_SETTINGS_H

@@ -115,7 +115,7 @@ void tune_lines_free(struct tune_lines *lines);
 
 /* The largest share of the time for the search. */
 #define TUNE_SEARCH_SHARE 0.55
-/* Fresh rounds: an interval needs TUNE_FRESH_LEAST (lib/sequential.h). A slow `none` is cut
+/* Fresh rounds: an interval needs TUNE_FRESH_LEAST (lib/stats.h). A slow `none` is cut
  * off if it leaves time for fewer than TUNE_FRESH_FEW rounds of the other settings. */
 enum { TUNE_FRESH_LEAST = 6, TUNE_FRESH_MOST = 15, TUNE_FRESH_FEW = 3 };
 /* A setting that takes this many times as long as others may be cut off to save time. */

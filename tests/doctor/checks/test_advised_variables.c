@@ -1,7 +1,7 @@
 /* What contend doctor advises to set or unset, `contend ab` takes as a variant. */
 #include "harness/doctor/checks/check.h"
 #include "harness/doctor/checks/check_runtime.h"
-#include "harness/engine/variant.h"
+#include "harness/engine/result.h"
 #include "tests/lib/unit.h"
 
 static struct variants variants;

@@ -1,5 +1,4 @@
 /* Commands of contend doctor that assign CPUs: near its data, whole cores, each CPU once. */
-#include "harness/doctor/checks/cpu_allocator.h"
 
 #include <math.h>
 

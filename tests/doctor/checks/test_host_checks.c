@@ -1,6 +1,6 @@
 /* The checks of the machine apart from its processes, on made-up views: each check finds its
  * planted fault, and nothing below its threshold. */
-#include "harness/doctor/checks/host_checks.h"
+#include "harness/doctor/checks/checks_host.h"
 
 #include <math.h>
 

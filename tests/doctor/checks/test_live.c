@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "harness/doctor/live.h"
-#include "harness/doctor/tables_live.h"
+#include "harness/doctor/doctor_json.h"
+#include "harness/doctor/doctor_tables.h"
 #include "tests/lib/unit.h"
 
 enum { CPUS = 4, PROCESSES = 3 };

@@ -1,11 +1,11 @@
 /* Incidents as data: each is complete, and ab accepts its texts. */
-#include "harness/engine/contract/incident.h"
+#include "harness/engine/contract/scenario.h"
 
 #include <math.h>
 
 #include "bench/incidents/incidents.h"
 #include "bench/registry.h"
-#include "harness/engine/variant.h"
+#include "harness/engine/result.h"
 #include "harness/record/metric.h"
 #include "tests/lib/unit.h"
 

@@ -1,5 +1,5 @@
 /* The progress bar as a line, and what remains of it on a narrow terminal. */
-#include "harness/lib/sys/progress.h"
+#include "harness/lib/sys/log.h"
 #include "tests/lib/unit.h"
 
 TEST(progress_gives_way_step_by_step)

@@ -1,4 +1,4 @@
-/* harness/show/figures/dot_chart.c: what each GPU of a machine reached, from made-up values. */
+/* harness/show/figures/bar_chart.c: what each GPU of a machine reached, from made-up values. */
 #include <errno.h>
 #include <math.h>
 

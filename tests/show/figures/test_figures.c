@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "harness/lib/stats.h"
-#include "harness/record/metric.h"
 #include "harness/show/figures/dots.h"
 #include "harness/show/figures/figures.h"
 #include "harness/show/figures/gnuplot.h"

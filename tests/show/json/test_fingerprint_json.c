@@ -1,5 +1,5 @@
 /* Fingerprints through JSON and back, and files that are no fingerprints. */
-#include "harness/show/json/fingerprint.h"
+#include "harness/show/json/forms.h"
 
 #include <errno.h>
 #include <math.h>

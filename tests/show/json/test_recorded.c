@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "harness/cmd/common/summary.h"
+#include "harness/cmd/common/page.h"
 #include "harness/lib/sys/file.h"
 #include "harness/record/csv.h"
 #include "harness/show/json/run_json.h"

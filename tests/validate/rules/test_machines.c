@@ -9,7 +9,7 @@
 
 #include "harness/lib/text.h"
 #include "harness/machine/gpu_driver.h"
-#include "harness/validate/machine_file.h"
+#include "harness/validate/files.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_world.h"
 #include "tests/lib/unit.h"

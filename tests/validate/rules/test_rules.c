@@ -1,5 +1,4 @@
 /* Rules over made-up facts: each planted fault gives its rule, outcome, cause and action. */
-#include "harness/validate/rules/check.h"
 
 #include <ctype.h>
 #include <math.h>

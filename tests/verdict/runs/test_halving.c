@@ -1,7 +1,6 @@
 /* The search on simulated settings whose true rates are known. */
 #include <math.h>
 
-#include "harness/lib/random.h"
 #include "harness/lib/stats.h"
 #include "harness/verdict/runs/halving.h"
 #include "tests/lib/fixture_sim.h"

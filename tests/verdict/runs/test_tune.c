@@ -3,9 +3,9 @@
 #include <math.h>
 
 #include "harness/engine/arms.h"
-#include "harness/lib/random.h"
+#include "harness/lib/stats.h"
 #include "harness/show/json/forms.h"
-#include "harness/show/tune.h"
+#include "harness/show/result.h"
 #include "harness/verdict/runs/tune.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/trials.h"
