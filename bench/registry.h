@@ -6,8 +6,8 @@
 #ifndef CONTEND_BENCH_REGISTRY_H
 #define CONTEND_BENCH_REGISTRY_H
 
-#include "harness/contract/bench.h"
-#include "harness/contract/scenario.h"
+#include "harness/engine/contract/bench.h"
+#include "harness/engine/contract/scenario.h"
 
 /* clang-format off */
 #define BENCH_LIST(X)               \

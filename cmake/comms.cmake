@@ -1,7 +1,7 @@
 # Libraries that are loaded into other programs. Each is self-contained, and exports only the symbols that the other
 # program looks up. -z nodelete keeps it loaded after dlclose, so that a process has one log.
 function(contend_guest name)
-    add_library(${name} MODULE ${ARGN} harness/comms/logs/preload.c harness/comms/logs/host.c)
+    add_library(${name} MODULE ${ARGN} harness/comms/plugin/preload.c harness/comms/plugin/names.c)
     target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}")
     target_link_libraries(${name} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
     target_link_options(${name} PRIVATE -Wl,-z,nodelete)
@@ -13,4 +13,4 @@ endfunction()
 
 # The profiler plugin that NCCL loads.
 contend_guest(contend_comms harness/comms/plugin/plugin.c harness/comms/plugin/plugin_log.c
-              harness/comms/plugin/plugin_timing.c harness/comms/logs/names.c)
+              harness/comms/plugin/plugin_timing.c)

@@ -17,9 +17,9 @@ endfunction()
 function(contend_library name)
     list(TRANSFORM ARGN PREPEND "${CMAKE_SOURCE_DIR}/" OUTPUT_VARIABLE globs)
     file(GLOB sources CONFIGURE_DEPENDS ${globs})
-    list(FILTER sources EXCLUDE REGEX "/(collective/contend_mpi|comms/plugin/.*|comms/logs/inside)\\.c$")
+    list(FILTER sources EXCLUDE REGEX "/(collective/contend_mpi|comms/plugin/plugin[a-z_]*|harness/[a-z]+/main)\\.c$")
     if(TARGET contend_core)
-        list(FILTER sources EXCLUDE REGEX "/harness/(lib|contract|machine/gpu)/")
+        list(FILTER sources EXCLUDE REGEX "/harness/(lib|machine|engine/contract)/")
     endif()
     if(NOT TARGET contend_harness)
         list(FILTER sources EXCLUDE REGEX "/harness/(comms|doctor|validate)/")
@@ -45,7 +45,7 @@ endfunction()
 # contend_tool(name library...): builds harness/<name>/ as the library tool_<name> and as the program contend-<name>,
 # which `contend` starts. The program also links the given libraries.
 function(contend_tool name)
-    contend_library(tool_${name} harness/${name}/*/*.c)
+    contend_library(tool_${name} harness/${name}/*.c harness/${name}/*/*.c)
     target_link_libraries(tool_${name} PUBLIC contend_harness)
     contend_program(contend-${name} harness/${name}/main.c)
     target_link_libraries(contend-${name} PRIVATE tool_${name} ${ARGN})
@@ -135,7 +135,7 @@ function(contend_manual program)
     install(DIRECTORY "${folder}/share/" DESTINATION "${CMAKE_INSTALL_DATADIR}")
 endfunction()
 
-# contend_share(files...): files that the program looks for beside itself (cmd/common/program.h). They are in the
+# contend_share(files...): files that the program looks for beside itself (cmd/common/start.h). They are in the
 # build's folder, in a bundle (copied by bundle.sh), or in share/contend of an installation.
 function(contend_share)
     file(GLOB files CONFIGURE_DEPENDS ${ARGN})

@@ -1,7 +1,7 @@
 # Finds MPI and says, in one line, whether the module for several nodes is built.
 #
 # contend_mpi.so is the only part that is linked with MPI, so that the program runs without MPI too. The program loads
-# the module from its own folder if mpirun or srun started it (harness/engine/job/job.h).
+# the module from its own folder if mpirun or srun started it (harness/engine/job.h).
 
 option(CONTEND_MPI "Build the MPI module where MPI is there" ON)
 # FindMPI ends the whole configuration where an MPI is not complete, such as Debian's openmpi-bin without
@@ -35,7 +35,7 @@ if(CONTEND_MPI AND CONTEND_MPI_WORKS)
 endif()
 
 if(CONTEND_MPI AND MPI_C_FOUND)
-    add_library(contend_mpi MODULE bench/collective/contend_mpi.c harness/lib/base/err.c)
+    add_library(contend_mpi MODULE bench/collective/contend_mpi.c harness/lib/err.c)
     target_include_directories(contend_mpi PRIVATE "${CMAKE_SOURCE_DIR}")
     target_link_libraries(contend_mpi PRIVATE MPI::MPI_C)
     set_target_properties(contend_mpi PROPERTIES PREFIX "")

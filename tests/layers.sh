@@ -22,10 +22,10 @@ line_of() {
 
 # tools and parts_of TOOL: tools and a tool's folders in order, from the second table of harness/README.md.
 tools() {
-    grep -oP '^\| [a-z]+ \| `\K[a-z]+(?=/[a-z]+/`)' harness/README.md | sort -u
+    grep -oP '^\| [a-z]+ \| `\K[a-z]+(?=/`)' harness/README.md
 }
 parts_of() {
-    grep -oP "^\\| [a-z]+ \\| \`\\K$1/[a-z]+(?=/\`)" harness/README.md
+    grep -oP "^\\| [a-z]+ \\| \`\\K$1(/[a-z]+)?(?=/\`)" harness/README.md
 }
 
 # up_to FOLDER: reads folders from stdin and prints those up to FOLDER, as alternatives of a pattern.
@@ -49,6 +49,17 @@ must_not() {
     done < <(xargs -r grep -nHP -- "$1" | grep -vP '^[^:]+:\d+: *(\*|/\*|//)')
 }
 
+# harness/ has two floors, and no folder of it more than 25 files.
+check_size() {
+    local folder
+    for folder in $(line_of harness && tools_of harness); do
+        [ "$(sources "harness/$folder" -maxdepth 1 | wc -l)" -gt 25 ] || continue
+        printf 'harness/%s: more than 25 files\n' "$folder"
+        violations=$((violations + 1))
+    done
+    must_not '^' "harness/ has two floors" < <(sources harness -mindepth 4)
+}
+
 # Every folder of TOP with sources must be in the tables, and every folder of the tables must exist.
 check_table() {
     local top=$1 there
@@ -64,16 +75,16 @@ tools_of() {
 }
 
 check_order() {
-    local folder tool
+    local folder tool below_bench='harness/((lib|lib/sys|engine/contract)/[^/]+"|machine/gpu_)'
     for folder in $(line_of kernels); do
-        may_include "(harness/lib/base/err\.h\"|kernels/($(line_of kernels | up_to "$folder"))/[^/]+\")" \
+        may_include "(harness/lib/err\.h\"|kernels/($(line_of kernels | up_to "$folder"))/[^/]+\")" \
             < <(sources "kernels/$folder" -maxdepth 1)
     done
     for folder in $(line_of bench); do
-        may_include "(kernels/|bench/registry\.h\"|bench/($(line_of bench | up_to "$folder"))/[^/]+\"|harness/($(line_of harness | up_to machine/gpu))/)" \
+        may_include "(kernels/|bench/registry\.h\"|bench/($(line_of bench | up_to "$folder"))/[^/]+\"|$below_bench)" \
             < <(sources "bench/$folder" -maxdepth 1)
     done
-    may_include "(bench/registry\.h\"|harness/($(line_of harness | up_to machine/gpu))/)" \
+    may_include "(bench/registry\.h\"|$below_bench)" \
         < <(sources bench -maxdepth 1)
     for folder in $(line_of harness); do
         may_include "(version\.h\"|harness/($(line_of harness | up_to "$folder"))/[^/]+\")" \
@@ -82,7 +93,7 @@ check_order() {
     for tool in $(tools); do
         for folder in $(parts_of "$tool"); do
             may_include "(version\.h\"|harness/($(line_of harness | up_to cmd/common)|$(parts_of "$tool" | up_to "$folder"))/[^/]+\")" \
-                < <(sources "harness/$folder")
+                < <(sources "harness/$folder" -maxdepth 1 ! -name main.c)
         done
     done
     may_include '(harness/cmd|harness/validate/rules|bench)/' < <(sources harness -path 'harness/main.c')
@@ -92,22 +103,21 @@ check_order() {
 
 check_neighbours() {
     local shows='figures do not know what people read, nor the other way round'
-    must_not '"harness/show/(report|doc|result|html)/' "$shows" < <(sources harness/show/data; sources harness/show/figures)
-    must_not '"harness/show/(data|figures)/' "$shows" \
-        < <(sources harness/show ! -path '*/draw/*' ! -path '*/data/*' ! -path '*/figures/*')
-    must_not '"harness/(?!(lib/base|contract|machine|plan)/)' "emit knows plans, and nothing that runs" \
+    must_not '"harness/show/json/' "$shows" < <(sources harness/show/figures)
+    must_not '"harness/show/figures/' "$shows" < <(sources harness/show ! -path '*/figures/*')
+    must_not '"harness/(?!(lib|machine|plan)/)|"harness/lib/sys/' "emit knows plans, and nothing that runs" \
         < <(sources harness/plan/emit)
 }
 
 check_owners() {
     must_not '\bexit\(' "only main.c ends the program" \
         < <(sources kernels; sources bench; sources harness ! -path 'harness/main.c' ! -path 'harness/*/main.c')
-    must_not 'include <hwloc' "hwloc stays inside machine/topo/topo_source and topo_load" \
-        < <(sources bench; sources harness ! -path 'harness/machine/topo/topo_source.*' \
-            ! -path 'harness/machine/topo/topo_load.c')
-    must_not 'include <jansson' "jansson stays inside store and the JSON of tools" \
-        < <(sources bench; sources harness ! -path 'harness/store/*' ! -path 'harness/*/json/*' \
-            ! -path 'harness/validate/files/*')
+    must_not 'include <hwloc' "hwloc stays inside machine/topo_source and topo_load" \
+        < <(sources bench; sources harness ! -path 'harness/machine/topo_source.*' \
+            ! -path 'harness/machine/topo_load.c')
+    must_not 'include <jansson' "jansson stays inside record, show/json, run_dir and the JSON of tools" \
+        < <(sources bench; sources harness ! -path 'harness/record/*' ! -path 'harness/*json*' \
+            ! -path 'harness/cmd/session/run_dir.*' ! -path 'harness/validate/files.*')
     must_not 'include <mpi\.h' "MPI stays inside bench/collective/contend_mpi.c" \
         < <(sources kernels; sources bench ! -path 'bench/collective/contend_mpi.c'; sources harness)
     must_not '\blisten\(' "no part opens a port" < <(sources kernels; sources bench; sources harness)
@@ -136,17 +146,16 @@ check_pure() {
         "pure: depends on its arguments alone" < <(pure)
 }
 
-# The pure folders. Exceptions: text prints, opt and cli print help, options parses. In doctor only the view and the
-# checks are pure.
+# The pure folders, and the pure files of others. Exceptions: text prints, opt prints help, options parses.
 pure() {
-    sources harness/lib/base ! -name 'text.*' ! -name 'opt.*' ! -name 'cli.*'
-    sources harness/lib/stats
+    sources harness/lib -maxdepth 1 ! -name 'text.*' ! -name 'opt.*'
     sources harness/plan ! -name 'options.*'
-    sources harness/rows
+    sources harness/record | grep -E '/(analysis|format|grid|metric|rounds|row|values)\.' || true
     sources harness/verdict
     sources harness/validate/rules
-    sources harness/validate/fleet
-    sources harness/doctor -regex '.*/\(view\|check\)[^/]*'
+    sources harness/validate -maxdepth 1 | grep -E '/(bounds|fleet|intern|judge)\.' || true
+    sources harness/doctor/reader -name 'view.*'
+    sources harness/doctor/checks ! -name 'live.*'
 }
 
 check() {
@@ -158,6 +167,7 @@ check() {
     check_neighbours
     check_owners
     check_pure
+    check_size
 }
 
 # Makes a tree that breaks no rule: every folder of the tables, with one file.
@@ -172,14 +182,14 @@ make_tree() {
                 >"$1/$top/$folder/a.c"
         done
     done
-    printf '#include "bench/registry.h"\n#include "harness/contract/bench.h"\n' >"$1/bench/b.c"
+    printf '#include "bench/registry.h"\n#include "harness/engine/contract/bench.h"\n' >"$1/bench/b.c"
     printf '#include "bench/registry.h"\n#include "harness/cmd/c.h"\nexit(code);\n' \
         >"$1/harness/main.c"
     printf '#include "bench/registry.h"\n#include "harness/cmd/common/c.h"\nexit(code);\n' \
         >"$1/harness/doctor/main.c"
     printf '#include "harness/cmd/common/c.h"\n' >"$1/harness/commands.c"
-    printf 'snprintf(text, size, "x");\n' >>"$1/harness/plan/placement/a.c"
-    printf '#include <jansson.h>\n' >>"$1/harness/store/files/a.c"
+    printf 'snprintf(text, size, "x");\n' >>"$1/harness/plan/a.c"
+    printf '#include <jansson.h>\n' >>"$1/harness/record/a.c"
     printf 'kill(pid, 9);\nwaitpid(pid, &status, 0);\npid = fork();\n' >"$1/harness/lib/sys/process.c"
 }
 
@@ -206,46 +216,51 @@ self_test() {
     plant_neighbours kernels
     plant_neighbours bench
     plant_neighbours harness
-    planted kernels/cpu/a.c '#include "harness/lib/base/units.h"'
+    planted kernels/cpu/a.c '#include "harness/lib/units.h"'
     planted kernels/gpu/a.cu '#include "bench/device/device.h"'
-    planted bench/gpu/a.c '#include "harness/plan/placement/plan.h"'
+    planted bench/gpu/a.c '#include "harness/plan/plan.h"'
+    planted bench/gpu/a.c '#include "harness/machine/topo.h"'
     planted bench/b.c '#include "bench/gpu/gpu.h"'
-    planted harness/contract/a.h '# include "kernels/prep/prep.h"'
-    planted harness/engine/run/a.c '#include "bench/registry.h"'
-    planted harness/cmd/a.c '#include "harness/doctor/view/view.h"'
-    planted harness/doctor/cmd/a.c '#include "harness/comms/view/total.h"'
-    planted harness/doctor/cmd/a.c '#include "harness/cmd/session/session.h"'
-    planted harness/comms/logs/a.c '#include "harness/comms/view/total.h"'
+    planted harness/engine/contract/a.h '# include "kernels/prep/prep.h"'
+    planted harness/engine/a.c '#include "bench/registry.h"'
+    planted harness/cmd/a.c '#include "harness/doctor/reader/view.h"'
+    planted harness/doctor/a.c '#include "harness/comms/total.h"'
+    planted harness/doctor/a.c '#include "harness/cmd/session/session.h"'
+    planted harness/comms/plugin/a.c '#include "harness/comms/total.h"'
     planted harness/main.c '#include "kernels/prep/prep.h"'
-    planted harness/main.c '#include "harness/engine/run/run.h"'
-    planted harness/doctor/main.c '#include "harness/doctor/view/view.h"'
-    planted harness/commands.c '#include "harness/doctor/cmd/options.h"'
-    planted harness/show/html/a.c '#include "harness/show/data/dat.h"'
-    planted harness/show/report/a.c '#include "harness/show/data/dat.h"'
-    planted harness/plan/emit/a.c '#include "harness/lib/files/file.h"'
+    planted harness/main.c '#include "harness/engine/run.h"'
+    planted harness/doctor/main.c '#include "harness/doctor/reader/view.h"'
+    planted harness/commands.c '#include "harness/doctor/options.h"'
+    planted harness/show/a.c '#include "harness/show/figures/dat.h"'
+    planted harness/show/json/a.c '#include "harness/show/figures/dat.h"'
+    planted harness/plan/emit/a.c '#include "harness/lib/sys/file.h"'
     planted harness/plan/emit/a.c '    puts("x");'
-    planted harness/engine/run/a.c '    exit(1);'
-    planted harness/engine/run/a.c '#include <hwloc.h>'
+    planted harness/engine/a.c '    exit(1);'
+    planted harness/engine/a.c '#include <hwloc.h>'
     planted harness/cmd/a.c '#include <jansson.h>'
-    planted harness/engine/job/a.c '#include <mpi.h>'
-    planted harness/engine/job/a.c '    rc = listen(fd, 8);'
-    planted harness/machine/facts/a.c '#include <numaif.h>'
-    planted harness/plan/placement/a.c '    fprintf(stderr, "x");'
-    planted harness/lib/base/a.c '#include <unistd.h>'
-    planted harness/lib/base/a.c '    FILE *file = fopen(path, "r");'
-    planted harness/doctor/check/check.c '#include <unistd.h>'
-    planted harness/rows/a.c '    x = rand();'
-    planted harness/verdict/odd/a.c '    puts("x");'
+    planted harness/engine/b.c '#include <mpi.h>'
+    planted harness/engine/b.c '    rc = listen(fd, 8);'
+    planted harness/machine/a.c '#include <numaif.h>'
+    planted harness/plan/a.c '    fprintf(stderr, "x");'
+    planted harness/lib/a.c '#include <unistd.h>'
+    planted harness/lib/a.c '    FILE *file = fopen(path, "r");'
+    planted harness/doctor/checks/check.c '#include <unistd.h>'
+    planted harness/record/row.c '    x = rand();'
+    planted harness/verdict/a.c '    puts("x");'
     planted harness/engine/worker/a.c '    (void)kill(-pid, SIGKILL);'
-    planted harness/engine/job/a.c '    (void)killpg(pid, SIGKILL);'
+    planted harness/engine/b.c '    (void)killpg(pid, SIGKILL);'
     planted bench/b.c '    raise(SIGTERM);'
-    planted harness/engine/run/a.c '    rc = (int)syscall(SYS_pidfd_send_signal, fd, 9, NULL, 0);'
+    planted harness/engine/a.c '    rc = (int)syscall(SYS_pidfd_send_signal, fd, 9, NULL, 0);'
     planted harness/show/figures/a.c '    while (waitpid(pid, &status, 0) < 0)'
     planted harness/show/figures/a.c '    (void)wait4(pid, &status, 0, &usage);'
-    planted harness/engine/run/a.c '    (void)waitid(P_PIDFD, fd, &info, WEXITED);'
-    planted harness/engine/run/a.c '    pid = fork();'
+    planted harness/engine/a.c '    (void)waitid(P_PIDFD, fd, &info, WEXITED);'
+    planted harness/engine/a.c '    pid = fork();'
     planted bench/b.c '    rc = posix_spawn(&pid, path, NULL, NULL, arguments, environ);'
-    planted harness/engine/run/a.c '    FILE *out = popen(line, "r");'
+    planted harness/engine/a.c '    FILE *out = popen(line, "r");'
+    touch "$scratch/tree/harness/plan/"{b..z}.c
+    echo 'harness/plan: more than 25 files' >>"$scratch/planted"
+    mkdir -p "$scratch/tree/harness/plan/emit/attic"
+    planted harness/plan/emit/attic/a.c 'int x;'
     mkdir "$scratch/tree/harness/attic"
     : >"$scratch/tree/harness/attic/a.c"
     echo 'harness/README.md: its table and the folders differ' >>"$scratch/planted"

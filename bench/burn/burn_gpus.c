@@ -4,7 +4,7 @@
 
 #include "bench/burn/burn.h"
 #include "bench/registry.h"
-#include "harness/machine/gpu/driver.h"
+#include "harness/machine/gpu_driver.h"
 
 #if defined(CONTEND_HAVE_CUDA) && defined(CONTEND_HAVE_CUBLASLT)
 

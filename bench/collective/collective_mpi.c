@@ -1,5 +1,5 @@
 /*
- * MPI behind collective_engine.h: collectives among the processes that mpirun or srun started, with
+ * MPI behind collective.h: collectives among the processes that mpirun or srun started, with
  * buffers in host memory. The MPI library chooses the transport (shared memory, TCP, InfiniBand).
  *
  * In place follows MPI: reduce-scatter leaves its part at the beginning of the buffer, and a
@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/collective/collective_engine.h"
+#include "bench/collective/collective.h"
 #include "bench/collective/collective_scan.h"
 #include "bench/common/memory.h"
-#include "harness/contract/mpi_ops.h"
+#include "harness/engine/contract/peers.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/collective/collective_value.h"
 

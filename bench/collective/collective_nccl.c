@@ -1,11 +1,11 @@
-/* NCCL behind collective_engine.h: adds errors and peers to kernels/collective/gpu_collective.h. */
+/* NCCL behind collective.h: adds errors and peers to kernels/collective/gpu_collective.h. */
 #include "bench/collective/collective_nccl.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/collective/collective_engine.h"
+#include "bench/collective/collective.h"
 #include "bench/collective/collective_scan.h"
 
 #ifdef CONTEND_HAVE_CUDA
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 
 #include "bench/gpu/gpu.h"
-#include "harness/lib/files/proc.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/proc.h"
 #include "kernels/collective/gpu_collective.h"
 #include "kernels/collective/nccl_api.h"
 

@@ -1,6 +1,6 @@
 /*
  * Makes a team of workers the ranks of NCCL: assigns GPUs, passes the id from rank 0 to all ranks,
- * and allocates the buffers. The benchmark `collective` uses this through collective_engine.h.
+ * and allocates the buffers. The benchmark `collective` uses this through collective.h.
  * Benchmarks that need one operation among their workers use it directly, with
  * kernels/collective/gpu_collective.h.
  *
@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 
 struct gpu_collective;
 

@@ -1,6 +1,6 @@
 /*
- * The module contend_mpi.so: implements harness/contract/mpi_ops.h with the MPI it was built with.
- * The only file that includes mpi.h, and the only part that is linked with MPI.
+ * The module contend_mpi.so: implements harness/engine/contract/peers.h with the MPI it was built
+ * with. The only file that includes mpi.h, and the only part that is linked with MPI.
  *
  * Source: MPI: A Message-Passing Interface Standard, version 3.1, chapters 3, 5, 8 and 12.4.
  */
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/contract/mpi_ops.h"
+#include "harness/engine/contract/peers.h"
 #include "kernels/collective/collective_call.h"
 
 enum { GATHER_TAG = 1, RING_TAG = 2 };

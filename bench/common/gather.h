@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 
 /*
  * In worker 0, all[0 .. total - 1] are the n numbers of each worker, in the order of the workers;

@@ -10,10 +10,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/units.h"
-#include "harness/lib/files/proc.h"
+#include "harness/lib/str.h"
 #include "harness/lib/sys/cgroup.h"
+#include "harness/lib/sys/proc.h"
+#include "harness/lib/units.h"
 
 #ifndef MAP_HUGE_2MB
 #define MAP_HUGE_2MB (21 << 26)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 
 /*
  * MEMORY_4K: the kernel's base pages, huge pages forbidden. MEMORY_THP: transparent huge pages,

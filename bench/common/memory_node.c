@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/files/proc.h"
+#include "harness/lib/sys/proc.h"
 
 enum {
     NODE_MASK_BITS = 1024, /* more than any kernel's MAX_NUMNODES */

@@ -2,10 +2,13 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/stats/random.h"
+#include "harness/lib/stats.h"
+#include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/proc.h"
 
 /* Entries begin..end-1 of the log of values. */
 struct part {
@@ -80,4 +83,70 @@ size_t counts_doubled(unsigned most, unsigned *counts, size_t n)
         counts[filled++] = count;
     counts[filled++] = most;
     return filled;
+}
+
+enum { SETTLE_SHARE = 3 };
+
+/* The time of a rank's arrival, and the clock it is from. */
+struct arrival {
+    uint64_t now_ns;
+    char clock[CLOCKS_ID];
+};
+
+/* A rank with another clock than rank 0 begins when all ranks have arrived. */
+int slice_begin(struct slice *slice, const struct bench_ctx *ctx, double share_s)
+{
+    struct arrival mine;
+    uint64_t share_ns = (uint64_t)(share_s * 1e9);
+    struct arrival *all = calloc(ctx->peers->size, sizeof(*all));
+    if (!all)
+        return err_set(ctx->err, -ENOMEM, "no memory for %u workers", ctx->peers->size);
+    clocks_id(mine.clock);
+    mine.now_ns = clock_now_ns();
+    int rc = peers_gather(ctx->peers, &mine, all, sizeof(mine), ctx->err);
+    uint64_t begin_ns = strcmp(all[0].clock, mine.clock) == 0 ? all[0].now_ns : clock_now_ns();
+    *slice = (struct slice){begin_ns + share_ns / SETTLE_SHARE, begin_ns + share_ns};
+    free(all);
+    return rc;
+}
+
+double slice_part(const struct slice *slice, uint64_t start_ns, uint64_t done_ns)
+{
+    uint64_t from_ns = start_ns > slice->begin_ns ? start_ns : slice->begin_ns;
+    uint64_t to_ns = done_ns < slice->end_ns ? done_ns : slice->end_ns;
+    return to_ns > from_ns ? (double)(to_ns - from_ns) / (double)(done_ns - start_ns) : 0;
+}
+
+double slice_seconds(const struct slice *slice)
+{
+    return 1e-9 * (double)(slice->end_ns - slice->begin_ns);
+}
+
+static char boot_id[CLOCKS_ID];
+
+static void read_boot_id(void)
+{
+    (void)PROC_TEXT("", boot_id, "/proc/sys/kernel/random/boot_id");
+}
+
+void clocks_id(char id[static CLOCKS_ID])
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT; /* each slice asks; the id stays the same */
+    (void)pthread_once(&once, read_boot_id);
+    memcpy(id, boot_id, CLOCKS_ID);
+}
+
+int clocks_ask(const struct bench_ctx *ctx, bool *is_one)
+{
+    unsigned n = ctx->peers->size;
+    char mine[CLOCKS_ID], (*all)[CLOCKS_ID] = calloc(n, sizeof(*all));
+    if (!all)
+        return err_set(ctx->err, -ENOMEM, "no memory for %u ranks", n);
+    clocks_id(mine);
+    int rc = peers_gather(ctx->peers, mine, all, sizeof(mine), ctx->err);
+    *is_one = true;
+    for (unsigned r = 1; r < n && !rc; r++)
+        *is_one = *is_one && strcmp(all[r], all[0]) == 0;
+    free(all);
+    return rc;
 }

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 
 struct team {
     struct team_shared *shared;
@@ -23,13 +23,6 @@ struct team {
 
 /* rank 0..n-1 among the n threads that run the job. */
 typedef void team_job(void *arg, unsigned rank, unsigned n);
-
-/*
- * Starts one thread on each of os_cpus[0..n-1]; NULL: of the machine's CPUs. -errno, naming the CPU
- * that was refused (offline, or outside the allowed set). After a failure team_stop is allowed, not
- * needed.
- */
-int team_start(struct team *team, const struct bench_ctx *ctx, const unsigned *os_cpus, unsigned n);
 
 /* The same until bench_close: team_stop is not needed. */
 int team_open(struct team *team, struct bench_ctx *ctx, const unsigned *os_cpus, unsigned n);
@@ -53,13 +46,42 @@ void team_end(struct team *team);
 /* Runs one function in one of the threads, alone. */
 void team_call(struct team *team, unsigned member, void (*call)(void *arg), void *arg);
 
-/* Ends and joins the threads; does nothing for a zeroed struct. */
-void team_stop(struct team *team);
-
 /* Rank's part of `count` items: begin..end-1. Parts differ by at most `grain` items. */
 struct team_part {
     size_t begin, end;
 };
 struct team_part team_part_of(size_t count, size_t grain, unsigned rank, unsigned n);
+
+/*
+ * Load on every CPU of a worker that can be switched on and off: one pinned thread per CPU that
+ * multiplies (kernels/cpu/busy.h) and touches no memory. Switched off, the threads sleep.
+ *
+ *   struct busy_team busy = {0};
+ *   busy_team_open(&busy, ctx);
+ *   busy_team_start(&busy, err);   // returns when every thread runs
+ *   ...measure...
+ *   busy_team_end(&busy);
+ *   busy_team_check(&busy, err);   // did each compute what it counted?
+ *   busy_team_close(&busy);
+ */
+struct busy_team {
+    struct busy_team_state *state; /* NULL = closed */
+};
+
+int busy_team_open(struct busy_team *busy, const struct bench_ctx *ctx);
+
+/* -ETIMEDOUT, naming the CPU whose thread did not run within 5 s. */
+int busy_team_start(struct busy_team *busy, struct err *err);
+
+/* Does nothing if the load is off. */
+void busy_team_end(struct busy_team *busy);
+
+/* CPU time of the threads / wall time that they were on, 0..1, over all starts; NaN before any. */
+double busy_team_share(const struct busy_team *busy);
+
+/* -EBADMSG if a thread's result does not match the steps that it counted. */
+int busy_team_check(const struct busy_team *busy, struct err *err);
+
+void busy_team_close(struct busy_team *busy);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 #include "kernels/gpu/copy/gpu_copy.h"
 
 /*

@@ -4,7 +4,7 @@
 
 #include "bench/common/points.h"
 #include "bench/registry.h"
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats.h"
 #include "harness/lib/sys/clock.h"
 
 enum { LATENCY_LEAST = 200 };

@@ -24,7 +24,7 @@
 #include "bench/common/team.h"
 #include "bench/cpu/pairs.h"
 #include "bench/registry.h"
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/cpu/mix64.h"
 #include "kernels/cpu/share.h"

@@ -1,3 +1,17 @@
+#include "bench/cpu/grain.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+
+#include "bench/common/points.h"
+#include "bench/common/team.h"
+#include "bench/registry.h"
+#include "harness/lib/bitset.h"
+#include "harness/lib/sys/clock.h"
+#include "kernels/cpu/regions.h"
+#include "kernels/cpu/relax.h"
+
 /*
  * How long a parallel region must be so that several teams on one machine hardly slow each other
  * down. Competing workers do the same work in regions from microseconds to a quarter of a second.
@@ -14,24 +28,13 @@
  * while the other workers sleep. Slices of a round are in random order, and their first third does
  * not count.
  * With `barrier`, plain threads form the team and wait after each region as
- * bench/cpu/team_barrier.h says. The time of a region then runs from the end of thread 0's part of
+ * bench/cpu/grain.h says. The time of a region then runs from the end of thread 0's part of
  * the previous region to the end of its part of this region, with the barrier in between.
- * **Source** kernels/cpu/regions.h names it; bench/cpu/team_barrier.h names the other barriers'.
+ * **Source** kernels/cpu/regions.h names it; bench/cpu/grain.h names the other barriers'.
  * **Limits** The work touches no memory and waits for no GPU: losses in caches and bandwidth come
  * on top. Points whose region would fill more than a quarter of their slice are left out. If SMT
  * siblings share a core, or clocks fall when all CPUs work, even the best value is above 1.
  */
-#include <errno.h>
-#include <math.h>
-
-#include "bench/common/points.h"
-#include "bench/common/slice.h"
-#include "bench/common/team.h"
-#include "bench/cpu/team_barrier.h"
-#include "bench/registry.h"
-#include "harness/lib/base/bitset.h"
-#include "harness/lib/sys/clock.h"
-#include "kernels/cpu/regions.h"
 
 /* CALIBRATIONS of 1 ms give a low clock time to rise. Some of them run without a load on the SMT
  * sibling and without another virtual machine on the CPU. */
@@ -297,3 +300,42 @@ const struct bench bench_grain = {
     .scan = grain_scan,
     .check = grain_check,
 };
+
+enum { SPINS_BEFORE_YIELD = 2048 };
+
+static void spin_while(const _Atomic uint32_t *passed, uint32_t seen)
+{
+    while (atomic_load_explicit(passed, memory_order_acquire) == seen)
+        cpu_relax();
+}
+
+static void yield_while(const _Atomic uint32_t *passed, uint32_t seen)
+{
+    unsigned spins = 0;
+    while (atomic_load_explicit(passed, memory_order_acquire) == seen)
+        if (spins < SPINS_BEFORE_YIELD) {
+            spins++;
+            cpu_relax();
+        } else {
+            (void)sched_yield();
+        }
+}
+
+/* The last thread clears `arrived` first: a thread that it releases may arrive again at once. */
+void team_barrier_wait(struct team_barrier *barrier)
+{
+    uint32_t seen = atomic_load(&barrier->passed);
+    if (atomic_fetch_add(&barrier->arrived, 1) == barrier->n - 1) {
+        atomic_store(&barrier->arrived, 0);
+        if (barrier->wait == TEAM_FUTEX)
+            futex_set(&barrier->passed, seen + 1);
+        else
+            atomic_store(&barrier->passed, seen + 1);
+    } else if (barrier->wait == TEAM_FUTEX) {
+        futex_wait_while(&barrier->passed, seen);
+    } else if (barrier->wait == TEAM_YIELD) {
+        yield_while(&barrier->passed, seen);
+    } else {
+        spin_while(&barrier->passed, seen);
+    }
+}

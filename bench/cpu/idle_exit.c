@@ -1,3 +1,91 @@
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+
+#include "bench/common/team.h"
+#include "bench/registry.h"
+#include "harness/lib/err.h"
+#include "harness/lib/stats.h"
+#include "harness/lib/sys/affinity.h"
+#include "harness/lib/sys/clock.h"
+
+/*
+ * A SCHED_IDLE thread that keeps a CPU out of its idle states. Any other thread that wants the CPU
+ * gets it at once.
+ *
+ *   rc = awake_start(&awake, os_cpu, err);
+ *   ...
+ *   awake_end(&awake);
+ */
+
+/* Must not move between start and end. Zeroed = not started. */
+struct awake {
+    unsigned os_cpu;
+    bool started;
+    atomic_bool stop;
+    _Atomic uint32_t state;
+    int refused; /* -errno */
+    pthread_t thread;
+};
+
+static void awake_end(struct awake *awake);
+
+enum { STARTING, RUNS, REFUSED };
+
+static int pin_and_set_policy(const struct awake *awake)
+{
+    const struct sched_param none = {0};
+    struct bitset cpu = {0};
+    bitset_set(&cpu, awake->os_cpu);
+    int rc = affinity_set(0, &cpu);
+    if (!rc && sched_setscheduler(0, SCHED_IDLE, &none))
+        rc = -errno;
+    return rc;
+}
+
+static void *keep_awake(void *arg)
+{
+    struct awake *awake = arg;
+    awake->refused = pin_and_set_policy(awake);
+    futex_set(&awake->state, awake->refused ? REFUSED : RUNS);
+    while (!awake->refused && !atomic_load_explicit(&awake->stop, memory_order_relaxed))
+        ;
+    return NULL;
+}
+
+/* Returns once the thread runs. -ENOTSUP if the system refuses the thread, its CPU or its
+ * policy. */
+static int awake_start(struct awake *awake, unsigned os_cpu, struct err *err)
+{
+    *awake = (struct awake){.os_cpu = os_cpu};
+    int rc = -pthread_create(&awake->thread, NULL, keep_awake, awake);
+    awake->started = !rc;
+    if (!rc) {
+        futex_wait_while(&awake->state, STARTING);
+        rc = awake->refused;
+    }
+    if (!rc)
+        return 0;
+    awake_end(awake);
+    (void)err_sys(err, rc, "the system refuses a thread of policy SCHED_IDLE on CPU %u", os_cpu);
+    return err ? (err->code = -ENOTSUP) : -ENOTSUP;
+}
+
+/* Does nothing if not started. */
+static void awake_end(struct awake *awake)
+{
+    if (!awake->started)
+        return;
+    atomic_store(&awake->stop, true);
+    (void)pthread_join(awake->thread, NULL);
+    awake->started = false;
+}
+
 /*
  * How much longer an idle CPU takes to wake up than a busy one: the effective exit latency of its
  * idle states.
@@ -14,15 +102,6 @@
  * **Limits** All CPUs sleep together, so that the whole package may go into its deep states. On a
  * virtual machine the hypervisor takes an idle CPU: the time is how long its return takes.
  */
-#include <errno.h>
-#include <math.h>
-#include <sys/prctl.h>
-
-#include "bench/common/awake.h"
-#include "bench/common/team.h"
-#include "bench/registry.h"
-#include "harness/lib/stats/stats.h"
-#include "harness/lib/sys/clock.h"
 
 enum { SLEEPS_LEAST = 10, SLEEPS_MOST = 400, STATES = 2 };
 

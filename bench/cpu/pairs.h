@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 
 /* The dimensions of the values of a pair. */
 enum { BY_A = 1, BY_B };
@@ -74,7 +74,7 @@ bool pairs_have_room(unsigned n, unsigned metrics);
 /*
  * True if all pairs of n CPUs, one after the other for pair_s each, end before the scan counts as
  * hung. Allows 6 s, half of the shortest time limit of a run, or 8 budgets if that is more
- * (harness/engine/run/times.c).
+ * (harness/engine/times.c).
  */
 bool pairs_fit_one_by_one(unsigned n, double pair_s, double budget_s);
 

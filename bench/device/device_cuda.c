@@ -1,6 +1,5 @@
 /* A real GPU for device.h: kernels/gpu/gpu_step.h with the harness's errors. */
 #include "bench/device/device.h"
-#include "bench/device/reduce.h"
 
 #include <errno.h>
 

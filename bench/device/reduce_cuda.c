@@ -1,5 +1,5 @@
-/* NCCL for reduce.h: kernels/collective/gpu_collective.h with the harness's errors. */
-#include "bench/device/reduce.h"
+/* NCCL for device.h: kernels/collective/gpu_collective.h with the harness's errors. */
+#include "bench/device/device.h"
 
 #include <errno.h>
 

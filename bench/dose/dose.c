@@ -1,5 +1,12 @@
+#include "bench/dose/dose.h"
+
+#include <errno.h>
+
+#include "bench/registry.h"
+#include "harness/lib/sys/clock.h"
+
 /*
- * Contention at a dose: aggressors take what contract/dose.h defines from the workers on their
+ * Contention at a dose: aggressors take what lib/dose.h defines from the workers on their
  * CPUs, and a closed loop holds the level. The load behind other benchmarks and commands (--dose),
  * or beside anything else that runs on its CPUs.
  *
@@ -7,11 +14,11 @@
  * threads' clocks) over the time of their CPUs. `bandwidth`, `latency` and `cache`: the probe's
  * speed over all of the step, relative to the parts of it in which the aggressors rested. `h2d`: 1
  * less the bytes that the aggressors copied to the GPUs over those that the links can carry, as
- * measured at the start. `throttle`: what cpu.stat of the workers' cgroups reports (throttle.h).
- * The throughput is the mean of the steps' levels. **Source** D. Iorga et al., "Slow and Steady:
- * Measuring and Tuning Multicore Interference", RTAS 2020, for aggressors that are tuned on each
- * machine; facebookexperimental/resctl-demo, rd-hashd, for a load controlled by its measured
- * effect.
+ * measured at the start. `throttle`: what cpu.stat of the workers' cgroups reports
+ * (dose_throttle.h). The throughput is the mean of the steps' levels. **Source** D. Iorga et al.,
+ * "Slow and Steady: Measuring and Tuning Multicore Interference", RTAS 2020, for aggressors that
+ * are tuned on each machine; facebookexperimental/resctl-demo, rd-hashd, for a load controlled by
+ * its measured effect.
  * **Limits** `cpu` is the share that an always runnable task loses. A task that sleeps in between
  * may wait less, as schedulers favour it: its own waiting is in the workers' rows. Where the kernel
  * divides a CPU among sessions (autogroup) or cgroups, all aggressors get one part. A CPU that the
@@ -21,12 +28,6 @@
  * worker that mostly waits is seldom stopped, and with others on its CPUs it is stopped for less of
  * the time.
  */
-#include "bench/dose/dose.h"
-
-#include <errno.h>
-
-#include "bench/registry.h"
-#include "harness/lib/sys/clock.h"
 
 static const double step_ns = 1e8;
 
@@ -85,3 +86,28 @@ const struct bench bench_dose = {
     .step = dose_step,
     .check = dose_finish,
 };
+
+static void stop_at_close(void *what)
+{
+    dose_team_stop(what);
+}
+
+int dose_team_start(struct dose_team *dose_team, struct bench_ctx *ctx, const unsigned *os_cpus,
+                    unsigned n, team_job *job, void *arg)
+{
+    int rc = team_open(&dose_team->team, ctx, os_cpus, n);
+    if (rc)
+        return rc;
+    team_begin(&dose_team->team, NULL, n, job, arg);
+    dose_team->running = true;
+    return bench_at_close(ctx, stop_at_close, dose_team);
+}
+
+void dose_team_stop(struct dose_team *dose_team)
+{
+    if (!dose_team->running)
+        return;
+    atomic_store(&dose_team->stop, true);
+    team_end(&dose_team->team);
+    dose_team->running = false;
+}

@@ -12,8 +12,7 @@
 #include <time.h>
 
 #include "bench/dose/dose.h"
-#include "bench/dose/dose_team.h"
-#include "harness/lib/stats/random.h"
+#include "harness/lib/stats.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/cpu/busy.h"
 

@@ -17,8 +17,8 @@
 #include <errno.h>
 #include <math.h>
 
-#include "bench/dose/dose_team.h"
-#include "harness/lib/stats/random.h"
+#include "bench/dose/dose.h"
+#include "harness/lib/stats.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/gpu/copy/gpu_upload.h"
 

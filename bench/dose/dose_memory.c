@@ -1,3 +1,87 @@
+#include "bench/dose/dose_memory.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "bench/common/memory.h"
+#include "bench/cpu/thrash_fight.h"
+#include "bench/dose/dose.h"
+#include "harness/lib/sys/clock.h"
+#include "kernels/cpu/chase.h"
+#include "kernels/cpu/mix64.h"
+#include "kernels/cpu/stream.h"
+
+static const double most_share = 0.9; /* the rest shows the speed without aggressors */
+static const double few_share = 0.2, enough_share = 0.7;
+static const double gain = 0.1; /* per step, on the share of the time */
+static const double most_trim = 0.3;
+
+/* The speed relative to `resting` that `active` aggressors should reach if they press always. */
+static double memory_loop_enough(double target)
+{
+    return 1 - (1 - target) / enough_share;
+}
+
+/* The next larger number of aggressors to try, of at most `most`. */
+static unsigned memory_loop_more(unsigned active, unsigned most)
+{
+    return 2 * active < most ? 2 * active : most;
+}
+
+/* For another number of aggressors, whose effect on the probe is not known yet. */
+static void set_active(struct memory_loop *loop, unsigned active)
+{
+    loop->active = active;
+    loop->share = enough_share / 2;
+    loop->pressing = NAN;
+    loop->trim = 0;
+}
+
+/* speed = 1 - share (1 - pressing / resting); what is left of the difference goes to the trim. */
+static void memory_loop_set_share(struct memory_loop *loop, double held)
+{
+    if (loop->target >= 1) {
+        loop->share = 0;
+        return;
+    }
+    if (isnan(loop->pressing) || isnan(loop->resting)) {
+        loop->share = enough_share / 2;
+        return;
+    }
+    const double cost = fmax(0.01, 1 - loop->pressing / loop->resting);
+    if (!isnan(held))
+        loop->trim =
+            fmin(most_trim, fmax(-most_trim, loop->trim + gain * (held - loop->target) / cost));
+    const double share = (1 - loop->target) / cost + loop->trim;
+    if (share > most_share && loop->active < loop->most)
+        set_active(loop, memory_loop_more(loop->active, loop->most));
+    else if (share < few_share && loop->active > 1)
+        set_active(loop, loop->active / 2);
+    else
+        loop->share = fmax(0, fmin(share, most_share));
+}
+
+void memory_loop_init(struct memory_loop *loop, double target, unsigned most, unsigned active,
+                      double resting, double pressing)
+{
+    *loop = (struct memory_loop){
+        .target = target, .most = most, .active = active, .resting = resting, .pressing = pressing};
+    memory_loop_set_share(loop, NAN);
+}
+
+double memory_loop_step(struct memory_loop *loop, const struct probe_speeds *step)
+{
+    /* Not means of several steps: they lag when workers begin or end their traffic. */
+    if (!isnan(step->resting))
+        loop->resting = step->resting;
+    if (!isnan(step->pressing))
+        loop->pressing = step->pressing;
+    const double held = step->all / loop->resting;
+    memory_loop_set_share(loop, held);
+    return held;
+}
+
 /*
  * Memory bandwidth, latency, or the last-level cache, as seen by a probe on a CPU of its own.
  * Aggressors on the other CPUs press for a share of each period, so that the probe's speed over all
@@ -5,27 +89,14 @@
  * aggressors evicted come from memory. Periods are then long enough to refill the cache.
  *
  * The probe never pauses. Its speeds while the aggressors press and while they rest have a ratio,
- * which gives the share of time (memory_loop.h). Both are measured beside the workers, again and
+ * which gives the share of time (dose_memory.h). Both are measured beside the workers, again and
  * again, so the workers' cost to the probe cancels.
  *
  * How aggressors press is chosen on this machine: sequential or random lines
- * (bench/cpu/thrash/aggressor.h), whichever slows the probe more, on as few CPUs as suffice. If
+ * (bench/cpu/thrash_fight.h), whichever slows the probe more, on as few CPUs as suffice. If
  * they are too few for the level, more of them press. The place of pressing within a period is
  * random, so that it does not synchronize with the workers.
  */
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
-#include "bench/common/memory.h"
-#include "bench/cpu/thrash/aggressor.h"
-#include "bench/dose/dose.h"
-#include "bench/dose/dose_team.h"
-#include "bench/dose/memory_loop.h"
-#include "harness/lib/sys/clock.h"
-#include "kernels/cpu/chase.h"
-#include "kernels/cpu/mix64.h"
-#include "kernels/cpu/stream.h"
 
 enum {
     READ = 4096, /* doubles per read of the probe: 32 KiB, some 3 us */

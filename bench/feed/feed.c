@@ -94,8 +94,9 @@ static void mark_wait(struct stage_clock *stages, const struct device_took *took
                      took->copy_ns < left_ns ? took->copy_ns : left_ns);
 }
 
-int feed_drain(struct feed *feed, uint64_t in_flight, struct sample *sample,
-               const struct bench_ctx *ctx)
+/* Waits for the oldest batches until at most `in_flight` are left; adds to sample->device_ns. */
+static int feed_drain(struct feed *feed, uint64_t in_flight, struct sample *sample,
+                      const struct bench_ctx *ctx)
 {
     while (feed->submitted - feed->retired > in_flight) {
         struct device_took took = {0};

@@ -56,6 +56,7 @@ extern const char *const feed_waits[]; /* their names */
                "where batches are preprocessed; gpu: the CPU only copies them"),                   \
     OPT_DOUBLE("sim_prep_us", feed_params, sim_prep_us, "300", 0.001, 1e7, "X",                    \
                "device sim: microseconds of preprocessing a batch there")
+
 /* clang-format on */
 
 /*
@@ -78,6 +79,7 @@ extern const char *const feed_waits[]; /* their names */
     {"buffer_on_node", "ratio", "higher", .hidden = true},                                          \
     {"gpu_compute_share", "ratio", "none", .hidden = true},                                         \
     {"gpu_memory_share", "ratio", "none", .hidden = true}
+
 /* clang-format on */
 
 /*
@@ -114,6 +116,7 @@ enum feed_stage {
     BENCH_STAGE("prepare", STAGE_GPU),                                                             \
     BENCH_STAGE("kernel", STAGE_GPU),                                                              \
     BENCH_STAGE("other", STAGE_OTHER)
+
 /* clang-format on */
 
 struct feed {
@@ -142,10 +145,6 @@ int feed_step(struct feed *feed, struct sample *sample, const struct bench_ctx *
  * device does. */
 int feed_submit(struct feed *feed, struct sample *sample, const struct bench_ctx *ctx);
 int feed_wait(struct feed *feed, struct sample *sample, const struct bench_ctx *ctx);
-
-/* Waits for the oldest batches until at most `in_flight` are left; adds to sample->device_ns. */
-int feed_drain(struct feed *feed, uint64_t in_flight, struct sample *sample,
-               const struct bench_ctx *ctx);
 
 /* Emits the FEED_METRICS, as batches_report does; nothing may be in flight. */
 void feed_report(struct feed *feed, unsigned first_metric, struct bench_ctx *ctx);

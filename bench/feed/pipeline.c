@@ -31,8 +31,8 @@
 
 #include "bench/feed/feed.h"
 #include "bench/registry.h"
-#include "harness/lib/files/proc.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/proc.h"
 #include "harness/lib/sys/task.h"
 
 struct pipeline_params {

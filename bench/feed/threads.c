@@ -22,7 +22,6 @@
 #include <math.h>
 
 #include "bench/common/points.h"
-#include "bench/common/slice.h"
 #include "bench/feed/batch.h"
 #include "bench/registry.h"
 #include "harness/lib/sys/clock.h"

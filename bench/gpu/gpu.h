@@ -7,7 +7,8 @@
 #ifndef CONTEND_BENCH_GPU_GPU_H
 #define CONTEND_BENCH_GPU_GPU_H
 
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
+#include "kernels/matmul/gpu_matmul_ref.h"
 
 /*
  * -ENOTSUP with the reason: built without CUDA, no driver or an old one, no GPU in ctx->machine, or
@@ -23,5 +24,16 @@ const char *gpu_name(const struct bench_machine *machine, const char *pci_bdf);
 
 /* If rc is an error, puts the name before the message. Returns rc. */
 int gpu_error_of(int rc, const char *name, struct err *err);
+
+/*
+ * The rates of matrix products in data sheets, by the name that CUDA gives a GPU.
+ *
+ * Dense rates at the highest boost clock, by matrix units if the type has them. Rates that data
+ * sheets give only with sparsity are halved. Source: NVIDIA's data sheets of A100 (2022), H100
+ * (2023), H100 NVL, H200 and H200 NVL (2024), H20, L4 and L40S (2023), HGX B200 (2025).
+ */
+
+/* TFLOP/s (1e12), TOP/s for int8; 0 = unknown, as for parts of a GPU (MIG). */
+double gpu_peak_tflops(const char *name, enum matmul_type type);
 
 #endif

@@ -18,7 +18,7 @@
 
 #include "bench/gpu/gpu.h"
 #include "bench/registry.h"
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/gpu/gpu_canary.h"
 

@@ -28,7 +28,7 @@
  */
 #include <errno.h>
 
-#include "bench/common/busy_team.h"
+#include "bench/common/team.h"
 #include "bench/gpu/gpu.h"
 #include "bench/gpu/gpu_launch_stat.h"
 #include "bench/gpu/gpu_set.h"

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats.h"
 
 const char *const launch_stat_names[] = {"p50", "p99", "max", NULL};
 

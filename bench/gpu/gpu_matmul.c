@@ -8,9 +8,9 @@
  * **Measures** `matmul_rate`, TFLOP/s (1e12): 2 m n k x products / time between device events, of
  * batches without a gap between them, for each GPU by itself. The first third of a slice, 0.1 s at
  * least, settles and does not count, nor do batches that still run when the slice ends. with=all
- * counts while all GPUs work (bench/gpu/gpu_overlap.h). `matmul_int_rate`, TOP/s: the same for
+ * counts while all GPUs work (bench/gpu/gpu_set.h). `matmul_int_rate`, TOP/s: the same for
  * int8, whose sums are int32. `matmul_peak_share`: the rate / the data sheet's dense rate
- * (bench/gpu/gpu_peak.h; no row if unknown).
+ * (bench/gpu/gpu.h; no row if unknown).
  * From NVML's readings in the counted part, about one every 5 ms: `gpu_clock_sm` and
  * `gpu_temperature`, means; `gpu_power`, gain of the energy counter / time; `gpu_throttle`, gain of
  * a reason's counter / time (bench/gpu/gpu_sensors.h; no row if the GPU has no such counter, or the
@@ -38,9 +38,8 @@
 #include "bench/common/points.h"
 #include "bench/gpu/gpu.h"
 #include "bench/gpu/gpu_matmul_slice.h"
-#include "bench/gpu/gpu_peak.h"
 #include "bench/registry.h"
-#include "harness/lib/say/log.h"
+#include "harness/lib/sys/log.h"
 #include "kernels/matmul/gpu_matmul_data.h"
 
 /* Steps and limits of n. */

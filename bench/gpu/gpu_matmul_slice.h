@@ -43,7 +43,7 @@ struct matmul {
 
 /*
  * Runs a group of gpu_groups(t->set.n) for about slice_s seconds, and at least a batch on each of
- * its GPUs that has the type. Fills their results. bench/gpu/gpu_overlap.h says which batches
+ * its GPUs that has the type. Fills their results. bench/gpu/gpu_set.h says which batches
  * count. Poisons all of C before and checks all of it after the slice. A GPU whose calls fail, or
  * that multiplies wrongly, leaves t->set: the results of the other GPUs are then invalid.
  */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "harness/lib/sys/clock.h"
-#include "harness/machine/gpu/driver.h"
+#include "harness/machine/gpu_driver.h"
 
 const char *const gpu_throttle_names[] = {
     "power", "thermal", "sync_boost", "board_limit", "low_utilization", "reliability", NULL};

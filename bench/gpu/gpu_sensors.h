@@ -1,6 +1,6 @@
 /*
  * Reads a GPU's sensors while it works: clock, temperature, and, by counters, its power and the
- * reasons that hold its clock back. Uses NVML (harness/machine/gpu/driver.h), loaded on first use.
+ * reasons that hold its clock back. Uses NVML (harness/machine/gpu_driver.h), loaded on first use.
  *
  *   struct gpu_sensors sensors;
  *   struct gpu_average average = {0};
@@ -24,7 +24,7 @@
 
 #include <stdint.h>
 
-#include "harness/lib/base/err.h"
+#include "harness/lib/err.h"
 
 #define GPU_SENSORS_ERROR 0.04
 

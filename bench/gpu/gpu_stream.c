@@ -10,7 +10,7 @@
  * 8 B (read, the sum of an array; write, of a constant), as STREAM counts, / time between device
  * events around a batch of about 10 ms of passes in sequence; the median over batches. The first
  * third of each point, 0.1 s at least, settles and does not count. with=all counts while all GPUs
- * work (bench/gpu/gpu_overlap.h). via=driver is cudaMemcpyAsync from device to device: the driver
+ * work (bench/gpu/gpu_set.h). via=driver is cudaMemcpyAsync from device to device: the driver
  * decides how; on one GPU, mostly with its own kernel.
  * `stream_size`: bytes of each of the three arrays. `l2_share`: bytes of the L2 / of all three.
  * All elements of the output are poisoned before each point, and checked after the last timed
@@ -27,11 +27,10 @@
 #include "bench/common/memory.h"
 #include "bench/common/points.h"
 #include "bench/gpu/gpu.h"
-#include "bench/gpu/gpu_overlap.h"
 #include "bench/gpu/gpu_set.h"
 #include "bench/registry.h"
-#include "harness/lib/say/log.h"
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats.h"
+#include "harness/lib/sys/log.h"
 #include "kernels/gpu/gpu_stream.h"
 
 struct stream_params {

@@ -25,7 +25,7 @@
 #include "bench/common/team.h"
 #include "bench/io/read_points.h"
 #include "bench/registry.h"
-#include "harness/lib/stats/random.h"
+#include "harness/lib/stats.h"
 
 enum { MIB = 1 << 20, DATA_LEAST = 8 * MIB };
 

@@ -3,9 +3,29 @@
 #define CONTEND_BENCH_IO_READ_POINTS_H
 
 #include "bench/common/team.h"
+#include "bench/io/data.h"
 #include "bench/io/reader.h"
-#include "bench/io/writer.h"
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
+
+/* Writes a checkpoint: a new file, from memory, that is on the device once fsync returns. */
+enum write_way {
+    WRITE_WRITE,  /* write(2) into the page cache, fsync */
+    WRITE_DIRECT, /* O_DIRECT, one block at a time, fsync */
+    WRITE_WAYS
+};
+
+struct writer_plan {
+    const struct place *place; /* borrowed, like `content` */
+    const void *content;       /* of data_fill, from offset 0 */
+    enum write_way way;
+    uint64_t bytes, seed;
+    size_t block_bytes;
+};
+
+/* Sums over runs. Times cover only the writes and fsync. */
+struct written {
+    uint64_t bytes, elapsed_ns, fsync_ns, cpu_ns; /* cpu_ns: of the whole process */
+};
 
 struct read_path_params {
     uint64_t size, block, random_block, file, checkpoint;

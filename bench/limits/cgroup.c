@@ -34,8 +34,8 @@
 #include "bench/common/points.h"
 #include "bench/limits/limited.h"
 #include "bench/registry.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 enum { PERIODS_LEAST = 5, POINTS_MOST = 24, MIB = 1 << 20 };
 

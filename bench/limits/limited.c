@@ -11,14 +11,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/lib/base/bitset.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/bitset.h"
+#include "harness/lib/stats.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/cgroup.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/process.h"
 #include "harness/lib/sys/task.h"
+#include "harness/lib/text.h"
 
 enum { STEPS_MOST = 20000, STEPS_LEAST = 3, SOURCES = 4, STDERR_MOST = 160 };
 enum { POLL_MS = 500, POLL_WITHOUT_PIDFD_MS = 20, STALLED_MS = 10000 };

@@ -5,8 +5,8 @@
 #ifndef CONTEND_BENCH_LIMITS_LIMITED_H
 #define CONTEND_BENCH_LIMITS_LIMITED_H
 
-#include "bench/feed/batch_file.h"
-#include "harness/lib/sys/groups.h"
+#include "bench/feed/batch.h"
+#include "harness/lib/sys/cgroup.h"
 
 /* A file of the cgroup, such as "memory.max", and the text to write; name NULL ends a list. */
 struct limited_file {

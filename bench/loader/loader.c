@@ -4,7 +4,7 @@
  * workers of PyTorch.
  *
  * Each point is a slice of time in which a number of loaders of one kind make batches in
- * page-locked shared memory (queue.h), from which the device copies them. A batch is that of
+ * page-locked shared memory (load.h), from which the device copies them. A batch is that of
  * `pipeline`, made by one thread. Loaders in Python process the first `python_rows` rows, value by
  * value, and copy the other rows.
  *
@@ -38,9 +38,8 @@
 #include "bench/common/memory_node.h"
 #include "bench/common/points.h"
 #include "bench/feed/feed.h"
+#include "bench/loader/feeding.h"
 #include "bench/loader/resources.h"
-#include "bench/loader/sweep.h"
-#include "bench/loader/verify.h"
 #include "bench/registry.h"
 
 enum { CALIBRATIONS = 5 };
@@ -49,7 +48,7 @@ enum { CALIBRATIONS = 5 };
 static const double share_least_s = 0.25;
 /*
  * Time for all points before the scan counts as hung: half of the shortest time limit of a run, or
- * this many budgets if that is more (harness/engine/run/times.c).
+ * this many budgets if that is more (harness/engine/times.c).
  */
 static const double room_least_s = 6, room_of_budget = 8;
 /* Before a batch of PyTorch counts, each of its workers makes two batches. A slice is long enough

@@ -14,6 +14,8 @@
 #ifndef CONTEND_BENCH_LOADER_PROCESS_POOL_H
 #define CONTEND_BENCH_LOADER_PROCESS_POOL_H
 
+#include <pthread.h>
+
 #include "bench/loader/load.h"
 #include "harness/lib/sys/process.h"
 
@@ -22,23 +24,43 @@ struct process_pool {
     int fd; /* the worker's socket; open while there is a process */
 };
 
-int process_pool_open(struct process_pool *process_pool, const struct load *load, struct err *err);
+/*
+ * The loaders of one worker, of any kind: processes, threads, or Python's.
+ *
+ *   rc = loader_pool_open(&loader_pool, &load, err);               before the device is opened
+ *   rc = loader_pool_start(&loader_pool, LOAD_THREAD, 4, 8, &since_ns, err);
+ *   ... rc = loader_pool_await(&loader_pool, &token, err); ...     batches of the queue
+ *   rc = loader_pool_stop(&loader_pool, err);                      takes all batches out
+ *   loader_pool_close(&loader_pool);
+ */
+struct loader_pool {
+    const struct load *load;
+    struct process_pool process_pool;
+    enum load_mode mode;
+    unsigned loaders; /* started; 0 = none */
+    bool lost;        /* a loader, or the process that starts loaders */
+    struct loader_pool_thread {
+        const struct load *load;
+        pthread_t handle;
+        int rc;
+    } threads[LOADERS_MOST];
+};
+
+int loader_pool_open(struct loader_pool *loader_pool, const struct load *load, struct err *err);
 
 /*
- * Returns when the processes exist; they may not work yet. *fresh: PyTorch's process is new.
- * -ENOTSUP if the system refuses to start them; -EIO if the process that starts loaders is gone.
+ * Starts loaders; ask for batches before or after. *since_ns: when the wait for the first batch
+ * begins; with PyTorch, after its import, when it gets its orders. `prefetch`: batches that PyTorch
+ * keeps ready or in the making. -ENOTSUP if the system refuses to start loaders.
  */
-int process_pool_start(struct process_pool *process_pool, enum load_mode mode, unsigned loaders,
-                       bool *fresh, struct err *err);
+int loader_pool_start(struct loader_pool *loader_pool, enum load_mode mode, unsigned loaders,
+                      unsigned prefetch, uint64_t *since_ns, struct err *err);
 
-/* Call it after queue_end: waits for all loaders, and kills those that do not end. */
-int process_pool_stop(struct process_pool *process_pool, struct err *err);
+/* Sleeps until a batch is ready. -EIO: a loader was lost. -ENOTSUP: a loader cannot work here. */
+int loader_pool_await(struct loader_pool *loader_pool, struct token *token, struct err *err);
 
-int process_pool_fd(const struct process_pool *process_pool);
-
-/* Reads how a loader ended: -EIO, or -ENOTSUP if the loader cannot work here. */
-int process_pool_lost(struct process_pool *process_pool, struct err *err);
-
-void process_pool_close(struct process_pool *process_pool);
+/* Call it also after an error. */
+int loader_pool_stop(struct loader_pool *loader_pool, struct err *err);
+void loader_pool_close(struct loader_pool *loader_pool);
 
 #endif

@@ -9,8 +9,17 @@
 #ifndef CONTEND_BENCH_LOADER_RESOURCES_H
 #define CONTEND_BENCH_LOADER_RESOURCES_H
 
+#include "bench/feed/batch.h"
 #include "bench/loader/load.h"
-#include "bench/loader/source.h"
+
+/* Where loaders in C read raw data: from memory, or from a file of their worker. */
+enum source { SOURCE_MEMORY, SOURCE_FILE, SOURCE_TMPFS };
+
+/* "memory", "file", "tmpfs", NULL: for options. */
+extern const char *const source_names[];
+
+/* Evicts a SOURCE_FILE from the page cache. Returns the share, 0..1, that stays there anyway. */
+double source_evict(const struct batch_file *file, enum source source);
 
 /* Loaders run on their worker's CPUs, or on those that no worker has. */
 enum loader_where { WHERE_SLICE, WHERE_REST };
@@ -52,5 +61,15 @@ struct resources {
 int resources_open(struct resources *resources, const struct resource_choice *choice,
                    struct load *load, struct bench_ctx *ctx);
 void resources_close(struct resources *resources);
+
+/* Checks that a loader made the right batch. Outside the timing. */
+
+/*
+ * A batch of C must equal, bit by bit, the same batch made again into scratch (the size of a
+ * batch). A batch of Python is compared with its formula (batches.py). -EBADMSG names row and
+ * column.
+ */
+int verify_batch(const struct load *load, enum load_mode mode, struct token token, float *scratch,
+                 struct err *err);
 
 #endif

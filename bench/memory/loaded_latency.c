@@ -28,7 +28,7 @@
 #include "bench/common/team.h"
 #include "bench/memory/curve.h"
 #include "bench/registry.h"
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/cpu/chase.h"
 #include "kernels/cpu/stream.h"

@@ -29,7 +29,7 @@
 #include "bench/common/memory.h"
 #include "bench/common/team.h"
 #include "bench/registry.h"
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/cpu/stream.h"
 

@@ -31,10 +31,10 @@
 #include "bench/common/team.h"
 #include "bench/memory/curve.h"
 #include "bench/registry.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/units.h"
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats.h"
+#include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/units.h"
 #include "kernels/cpu/chase.h"
 
 enum { REPETITIONS = 7, SIZES_MAX = CURVE_POINTS_MAX, SMALLEST = 4096 };

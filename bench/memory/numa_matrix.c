@@ -23,9 +23,9 @@
 #include "bench/common/memory_node.h"
 #include "bench/common/team.h"
 #include "bench/registry.h"
-#include "harness/lib/base/units.h"
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/units.h"
 #include "kernels/cpu/chase.h"
 #include "kernels/cpu/stream.h"
 

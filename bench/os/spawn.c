@@ -34,11 +34,9 @@
 #include "bench/common/team.h"
 #include "bench/os/spawn_ways.h"
 #include "bench/registry.h"
-#include "harness/lib/files/file.h"
-#include "harness/lib/stats/random.h"
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats.h"
 #include "harness/lib/sys/clock.h"
-#include "harness/lib/sys/futex.h"
+#include "harness/lib/sys/file.h"
 #include "harness/lib/sys/process.h"
 
 enum { SIZES = 3, PARENTS = 1 + 2 * (SIZES - 1), HOWS = SPAWN_WAYS + 1, COW = SPAWN_WAYS };

@@ -29,13 +29,12 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "bench/common/busy_team.h"
 #include "bench/common/points.h"
 #include "bench/common/team.h"
 #include "bench/registry.h"
-#include "harness/lib/files/proc.h"
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/proc.h"
 
 enum {
     POLICIES = 3,

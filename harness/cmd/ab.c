@@ -1,12 +1,11 @@
 /* contend ab: variants are arms of the same rounds, and are compared in pairs within a round. */
-#include "harness/cmd/common/compared.h"
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/session/run_options.h"
 #include "harness/cmd/session/session.h"
 #include "harness/cmd/subject.h"
-#include "harness/lib/say/log.h"
 #include "harness/lib/sys/affinity.h"
-#include "harness/verdict/pairs/comparison.h"
+#include "harness/lib/sys/log.h"
+#include "harness/verdict/comparison.h"
 
 /* True if ab can run this parsed command line; else logs why not. */
 static bool is_possible(const struct session *s)

@@ -8,22 +8,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/cmd/common/compared.h"
+#include "harness/cmd/common/named.h"
 #include "harness/cmd/common/page.h"
 #include "harness/cmd/compare.h"
-#include "harness/cmd/fingerprint/fingerprint.h"
-#include "harness/lib/base/similar.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/say/log.h"
-#include "harness/lib/say/terminal.h"
+#include "harness/cmd/fingerprint.h"
+#include "harness/lib/similar.h"
+#include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
+#include "harness/record/json_value.h"
+#include "harness/show/comparison.h"
 #include "harness/show/figures/figures.h"
-#include "harness/show/result/comparison.h"
-#include "harness/store/json/comparable.h"
-#include "harness/store/json/comparison.h"
-#include "harness/store/json/findings.h"
-#include "harness/store/read/runs.h"
+#include "harness/show/json/comparable.h"
+#include "harness/show/json/result_json.h"
+#include "harness/show/json/runs.h"
 #include "harness/verdict/evidence.h"
-#include "harness/verdict/odd/odd.h"
+#include "harness/verdict/odd.h"
 #include "harness/verdict/runs/compare.h"
 
 static const struct opt compare_opts[] = {

@@ -3,7 +3,7 @@
 #define CONTEND_CMD_COMPARE_H
 
 #include "harness/cmd/common/cmd.h"
-#include "harness/store/read/runs.h"
+#include "harness/show/json/runs.h"
 #include "harness/verdict/runs/pairing.h"
 
 struct compare_args {

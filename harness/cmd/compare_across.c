@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "harness/cmd/compare.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 static const char *const names[] = {"base", "new"};
 

@@ -7,16 +7,14 @@
 #include <unistd.h>
 
 #include "harness/cmd/compare.h"
-#include "harness/lib/say/log.h"
-#include "harness/lib/say/terminal.h"
+#include "harness/lib/sys/log.h"
 #include "harness/lib/sys/signals.h"
-#include "harness/show/doc/doc.h"
+#include "harness/record/directory.h"
+#include "harness/show/doc.h"
 #include "harness/show/figures/history_figure.h"
-#include "harness/store/files/below.h"
-#include "harness/store/files/directory.h"
-#include "harness/store/forms/forms.h"
-#include "harness/store/json/comparable.h"
-#include "harness/store/read/recorded.h"
+#include "harness/show/json/comparable.h"
+#include "harness/show/json/forms.h"
+#include "harness/show/json/recorded.h"
 #include "harness/verdict/runs/history.h"
 
 /* Default threshold of a change in time, in percent. */

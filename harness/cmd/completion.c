@@ -9,10 +9,10 @@
 #include "harness/cmd/common/help.h"
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/session/all.h"
-#include "harness/lib/base/similar.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/say/log.h"
-#include "harness/plan/placement/plan.h"
+#include "harness/lib/similar.h"
+#include "harness/lib/str.h"
+#include "harness/lib/sys/log.h"
+#include "harness/plan/plan.h"
 
 static const char script_bash[] =
     "# Completion of contend for bash. Made by 'contend completion bash'.\n"

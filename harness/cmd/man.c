@@ -7,9 +7,8 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/help.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
-#include "harness/plan/placement/plan.h"
+#include "harness/lib/str.h"
+#include "harness/plan/plan.h"
 #include "version.h"
 
 struct man_options {

@@ -4,21 +4,21 @@
 #include <string.h>
 
 #include "harness/cmd/common/cmd.h"
-#include "harness/cmd/common/place_default.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/say/log.h"
+#include "harness/cmd/common/named.h"
+#include "harness/lib/str.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/cgroup.h"
-#include "harness/machine/topo/topo.h"
-#include "harness/machine/topo/topo_check.h"
+#include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
+#include "harness/machine/topo.h"
+#include "harness/machine/topo_check.h"
+#include "harness/plan/check.h"
 #include "harness/plan/emit/emit.h"
-#include "harness/plan/emit/inherited.h"
-#include "harness/plan/placement/check.h"
-#include "harness/plan/placement/options.h"
-#include "harness/plan/placement/plan.h"
-#include "harness/show/doc/doc.h"
-#include "harness/store/json/plan.h"
+#include "harness/plan/emit/quote.h"
+#include "harness/plan/options.h"
+#include "harness/plan/plan.h"
+#include "harness/record/json_machine.h"
+#include "harness/show/doc.h"
 
 struct place_args {
     int64_t workers, background;

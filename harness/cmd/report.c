@@ -12,19 +12,16 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/page.h"
-#include "harness/cmd/common/summary.h"
-#include "harness/cmd/fingerprint/fingerprint.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/say/log.h"
-#include "harness/lib/say/terminal.h"
+#include "harness/cmd/fingerprint.h"
+#include "harness/lib/str.h"
+#include "harness/lib/sys/log.h"
 #include "harness/lib/sys/signals.h"
-#include "harness/show/draw/files.h"
+#include "harness/record/directory.h"
 #include "harness/show/figures/figures.h"
-#include "harness/show/result/collection.h"
-#include "harness/show/result/result.h"
-#include "harness/store/files/directory.h"
-#include "harness/store/forms/fingerprint.h"
-#include "harness/store/read/collected.h"
+#include "harness/show/figures/files.h"
+#include "harness/show/json/collected.h"
+#include "harness/show/json/forms.h"
+#include "harness/show/result.h"
 
 static void report_drawn(void *path, const char *name)
 {

@@ -4,15 +4,15 @@
 
 #include "harness/cmd/common/help.h"
 #include "harness/cmd/common/named.h"
-#include "harness/cmd/fingerprint/fingerprint.h"
-#include "harness/cmd/incident/incident.h"
+#include "harness/cmd/fingerprint.h"
+#include "harness/cmd/incident.h"
 #include "harness/cmd/session/all.h"
 #include "harness/cmd/session/run_options.h"
 #include "harness/cmd/session/session.h"
 #include "harness/cmd/subject.h"
 #include "harness/engine/worker/launch.h"
-#include "harness/lib/say/log.h"
-#include "harness/verdict/search/dosing.h"
+#include "harness/lib/sys/log.h"
+#include "harness/verdict/runs/dosing.h"
 
 static int judge_doses(const void *arg, const struct analysis *analysis, struct findings *findings,
                        struct err *err)

@@ -6,10 +6,11 @@
 #include <unistd.h>
 
 #include "harness/cmd/common/named.h"
-#include "harness/cmd/common/program.h"
-#include "harness/cmd/session/run_options.h"
-#include "harness/lib/files/file.h"
-#include "harness/lib/say/log.h"
+#include "harness/cmd/common/start.h"
+#include "harness/lib/sys/file.h"
+#include "harness/lib/sys/log.h"
+
+static int subject_take_command(struct session *s);
 
 /* The last three are skipped on a machine with one NUMA node, or without a GPU. */
 static const char placements[] = "none,sized,passive,partition,numa,gpu-local,package-local";
@@ -132,7 +133,11 @@ int subject_take_variants(struct session *s)
     return report(split_variants(s, &err), &err);
 }
 
-int subject_take_command(struct session *s)
+/*
+ * Makes the words after "--" the command of all arms (run_setup.h), and checks that its program
+ * exists and is executable. Needs a parsed line. EXIT_GOOD, or another exit code after a message.
+ */
+static int subject_take_command(struct session *s)
 {
     struct err err = {0};
     int rc = take_command(s, &err);

@@ -7,12 +7,6 @@
 #include "harness/cmd/session/session.h"
 
 /*
- * Makes the words after "--" the command of all arms (run_setup.h), and checks that its program
- * exists and is executable. Needs a parsed line. EXIT_GOOD, or another exit code after a message.
- */
-int subject_take_command(struct session *s);
-
-/*
  * For ab. With -V, the words after "--" are the command of all variants. Without -V, each word is a
  * command (command_split), and a variant: A, B, ... Always call subject_free_variants afterwards.
  */

@@ -1,14 +1,14 @@
 /* contend tune: searches the best setting of workers and proves it; or finds how many cores they
  * need. */
-#include "harness/verdict/search/tune.h"
+#include "harness/verdict/runs/tune.h"
 
 #include <errno.h>
 
 #include "harness/cmd/session/run_options.h"
 #include "harness/cmd/session/session.h"
 #include "harness/cmd/subject.h"
-#include "harness/lib/say/log.h"
-#include "harness/verdict/search/sizing.h"
+#include "harness/lib/sys/log.h"
+#include "harness/verdict/runs/sizing.h"
 
 /* Default time of the search including the fresh rounds. */
 static const double search_s = 180;

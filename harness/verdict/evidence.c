@@ -3,11 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "harness/engine/arms/collect.h"
-#include "harness/lib/stats/sequential.h"
-#include "harness/lib/stats/stats.h"
-#include "harness/lib/stats/student.h"
-#include "harness/rows/metric.h"
+#include "harness/engine/collect.h"
+#include "harness/lib/stats.h"
+#include "harness/record/metric.h"
 
 const struct evidence evidence_none = {.base = NAN,
                                        .other = NAN,

@@ -7,8 +7,8 @@
 #ifndef CONTEND_VERDICT_EVIDENCE_H
 #define CONTEND_VERDICT_EVIDENCE_H
 
-#include "harness/contract/finding.h"
-#include "harness/rows/analysis.h"
+#include "harness/lib/finding.h"
+#include "harness/record/analysis.h"
 
 struct evidence {
     double base, other;      /* medians of both sides in the metric's unit; NaN = unknown; without
@@ -60,7 +60,7 @@ struct evidence_rule {
  * Arms in the same rounds, in order of time; drift of the machine cancels. All rounds count, as in
  * every table and figure: load that strikes either arm at random cancels in the median.
  *
- * The test (sequential.h) takes the rounds from SEQUENTIAL_LEAST on, and stays valid whenever one
+ * The test (stats.h) takes the rounds from SEQUENTIAL_LEAST on, and stays valid whenever one
  * looks. A recommendation whose rounds were fixed needs an interval above 1; with one round, the
  * ratio alone decides. If most rounds were disturbed, what is claimed is the low end of the
  * interval, beside that load. It has to be above 1, and either the test shows a gain, or the low

@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-#include "harness/lib/base/err.h"
+#include "harness/lib/err.h"
 
 #ifdef __cplusplus
 extern "C" {

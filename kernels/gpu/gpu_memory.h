@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/lib/base/err.h"
+#include "harness/lib/err.h"
 #include "kernels/cpu/mix64.h"
 
 #ifdef __CUDACC__

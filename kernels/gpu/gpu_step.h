@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/lib/base/err.h"
+#include "harness/lib/err.h"
 #include "kernels/prep/prep_gpu.h"
 
 #ifdef __cplusplus

@@ -6,7 +6,7 @@
 
 #include <cublasLt.h>
 
-#include "harness/lib/base/err.h"
+#include "harness/lib/err.h"
 
 struct cublaslt_api {
     decltype(&cublasLtCreate) create;

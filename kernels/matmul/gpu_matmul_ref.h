@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "harness/lib/base/err.h"
+#include "harness/lib/err.h"
 #include "kernels/matmul/gpu_matmul_shape.h"
 
 #ifdef __cplusplus

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "bench/feed/serve/arrivals.h"
+#include "bench/feed/serve_point.h"
 #include "tests/lib/unit.h"
 
 enum { MOST = 200000 };

@@ -9,7 +9,7 @@
 #include "bench/common/memory_node.h"
 #include "bench/gpu/gpu.h"
 #include "bench/registry.h"
-#include "harness/lib/say/log.h"
+#include "harness/lib/sys/log.h"
 #include "kernels/gpu/gpu_stream.h"
 #include "tests/lib/fake_gpu_kernels.h"
 #include "tests/lib/fixture_scan.h"

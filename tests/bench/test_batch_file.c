@@ -1,8 +1,8 @@
-/* bench/feed/batch_file.h: raw batches are read from a file as they were written. */
+/* bench/feed/batch.h: raw batches are read from a file as they were written. */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "bench/feed/batch_file.h"
+#include "bench/feed/batch.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "bench/collective/collective_nccl.h"
-#include "bench/collective/collective_points.h"
+#include "bench/collective/collective_scan.h"
 #include "bench/registry.h"
 #include "kernels/collective/collective_value.h"
 #include "kernels/collective/nccl_api.h"

@@ -1,9 +1,9 @@
 /* The MPI engine of collectives with one rank, over a fake MPI that the test controls. */
 #include <errno.h>
 
-#include "bench/collective/collective_engine.h"
+#include "bench/collective/collective.h"
 #include "bench/collective/collective_scan.h"
-#include "harness/contract/mpi_ops.h"
+#include "harness/engine/contract/peers.h"
 #include "tests/lib/unit.h"
 
 enum { COUNT = 100 };

@@ -1,7 +1,7 @@
 /* The arithmetic of collectives: factors, sizes, iterations, and the numbers that are checked. */
 #include <math.h>
 
-#include "bench/collective/collective_points.h"
+#include "bench/collective/collective_scan.h"
 #include "kernels/collective/collective_lag.h"
 #include "kernels/collective/collective_value.h"
 #include "tests/lib/unit.h"

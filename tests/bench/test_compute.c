@@ -2,11 +2,11 @@
 #include <errno.h>
 #include <math.h>
 
-#include "bench/common/busy_team.h"
+#include "bench/common/team.h"
+#include "bench/gpu/gpu.h"
 #include "bench/gpu/gpu_launch_stat.h"
-#include "bench/gpu/gpu_peak.h"
 #include "bench/registry.h"
-#include "harness/lib/base/opt.h"
+#include "harness/lib/opt.h"
 #include "kernels/matmul/gpu_matmul_data.h"
 #include "kernels/matmul/gpu_matmul_ref.h"
 #include "tests/lib/fixture_product.h"

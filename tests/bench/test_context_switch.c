@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "bench/os/cpu_pair.h"
+#include "bench/os/context_switch.h"
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/patience.h"

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "harness/lib/stats/random.h"
+#include "harness/lib/stats.h"
 #include "tests/lib/unit.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20, GIB = 1 << 30 };

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "bench/registry.h"
-#include "harness/contract/dose.h"
+#include "harness/lib/dose.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/unit.h"

@@ -7,8 +7,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "bench/collective/collective.h"
-#include "bench/collective/collective_points.h"
+#include "bench/collective/collective_scan.h"
 #include "bench/registry.h"
 #include "kernels/collective/gpu_collective.h"
 #include "tests/lib/unit.h"

@@ -8,7 +8,7 @@
 #include "bench/common/memory.h"
 #include "bench/copy/gpu_copy_plan.h"
 #include "bench/registry.h"
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats.h"
 #include "kernels/gpu/copy/gpu_copy.h"
 #include "kernels/gpu/gpu_chase.h"
 #include "kernels/gpu/gpu_common.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "bench/registry.h"
-#include "harness/contract/dose.h"
+#include "harness/lib/dose.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/gpu/copy/gpu_upload.h"
 #include "tests/lib/fixture_gpu.h"

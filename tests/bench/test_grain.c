@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "bench/cpu/team_barrier.h"
+#include "bench/cpu/grain.h"
 #include "bench/registry.h"
 #include "harness/lib/sys/affinity.h"
 #include "kernels/cpu/regions.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "bench/loader/python/python.h"
+#include "bench/loader/python.h"
 #include "bench/registry.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_scan.h"

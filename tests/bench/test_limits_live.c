@@ -3,7 +3,6 @@
 
 #include "bench/registry.h"
 #include "harness/lib/sys/cgroup.h"
-#include "harness/lib/sys/groups.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/unit.h"
 

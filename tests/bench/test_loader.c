@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench/loader/python/python.h"
+#include "bench/loader/python.h"
 #include "bench/registry.h"
-#include "harness/lib/files/proc.h"
 #include "harness/lib/sys/affinity.h"
-#include "harness/lib/sys/tree.h"
+#include "harness/lib/sys/proc.h"
+#include "harness/lib/sys/task.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/patience.h"

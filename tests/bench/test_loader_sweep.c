@@ -1,8 +1,8 @@
-/* bench/loader/sweep.c: which numbers of loaders are measured, and the conclusions. */
+/* bench/loader/feeding.c: which numbers of loaders are measured, and the conclusions. */
 #include <errno.h>
 #include <math.h>
 
-#include "bench/loader/sweep.h"
+#include "bench/loader/feeding.h"
 #include "tests/lib/unit.h"
 
 static void assert_counts(const unsigned *counts, unsigned n, const unsigned *wanted)

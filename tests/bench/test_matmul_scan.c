@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "bench/registry.h"
-#include "harness/lib/say/log.h"
+#include "harness/lib/sys/log.h"
 #include "kernels/matmul/gpu_matmul_ref.h"
 #include "tests/lib/fake_gpu_kernels.h"
 #include "tests/lib/fixture_scan.h"

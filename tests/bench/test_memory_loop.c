@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "bench/dose/memory_loop.h"
+#include "bench/dose/dose_memory.h"
 #include "tests/lib/unit.h"
 
 /* The probe's speed without aggressors beside an idle and a busy worker, and what it keeps of it

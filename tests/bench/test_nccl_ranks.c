@@ -7,10 +7,9 @@
 #include <unistd.h>
 
 #include "bench/collective/collective.h"
-#include "bench/device/reduce.h"
+#include "bench/device/device.h"
 #include "bench/registry.h"
 #include "harness/engine/worker/barrier.h"
-#include "harness/lib/sys/clock.h"
 #include "tests/lib/fake_gpus.h"
 #include "tests/lib/fixture_dims.h"
 #include "tests/lib/patience.h"

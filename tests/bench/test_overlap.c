@@ -1,5 +1,5 @@
 /* Batches on several GPUs at once, with made-up GPUs and a made-up clock. */
-#include "bench/gpu/gpu_overlap.h"
+#include "bench/gpu/gpu_set.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* What patterns of data parallelism send, compared with counts and bytes worked out by hand. */
 #include <errno.h>
 
-#include "bench/feed/pattern.h"
+#include "bench/feed/train.h"
 #include "tests/lib/unit.h"
 
 #define MIB ((uint64_t)1 << 20)

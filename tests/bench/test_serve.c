@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "bench/feed/serve/serve_point.h"
+#include "bench/feed/serve_point.h"
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/unit.h"

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "bench/feed/serve/served.h"
+#include "bench/feed/serve_point.h"
 #include "tests/lib/unit.h"
 
 #define MS UINT64_C(1000000)

@@ -6,7 +6,7 @@
 
 #include "bench/os/spawn_ways.h"
 #include "bench/registry.h"
-#include "harness/lib/files/file.h"
+#include "harness/lib/sys/file.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/unit.h"

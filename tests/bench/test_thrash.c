@@ -4,12 +4,8 @@
 #include <limits.h>
 #include <math.h>
 
-#include "bench/cpu/thrash/effective_cache_size.h"
-#include "bench/cpu/thrash/fight.h"
-#include "bench/cpu/thrash/thrash_cells.h"
-#include "bench/cpu/thrash/thrash_values.h"
-#include "bench/cpu/thrash/turns.h"
-#include "bench/cpu/thrash/victim.h"
+#include "bench/cpu/thrash_fight.h"
+#include "bench/cpu/thrash_values.h"
 #include "bench/registry.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/cpu/walk.h"

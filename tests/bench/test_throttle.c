@@ -1,9 +1,9 @@
 /* The arithmetic of throttled time, compared with a small model of the kernel. */
-#include "bench/dose/throttle.h"
+#include "bench/dose/dose_throttle.h"
 
 #include <math.h>
 
-#include "harness/lib/sys/groups.h"
+#include "harness/lib/sys/cgroup.h"
 #include "tests/lib/unit.h"
 
 static const double period_s = GROUPS_PERIOD_US * 1e-6;

@@ -1,5 +1,5 @@
 /* More time stamps than the buffer keeps. */
-#include "bench/common/time_sample.h"
+#include "bench/io/reader.h"
 #include "tests/lib/unit.h"
 
 TEST(time_sample_keeps_all_that_there_is_room_for)

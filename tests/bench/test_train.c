@@ -5,10 +5,9 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "bench/common/clocks.h"
-#include "bench/common/slice.h"
-#include "bench/device/reduce.h"
-#include "bench/feed/lateness.h"
+#include "bench/common/points.h"
+#include "bench/device/device.h"
+#include "bench/feed/train.h"
 #include "bench/registry.h"
 #include "harness/engine/worker/barrier.h"
 #include "harness/lib/sys/clock.h"

@@ -87,7 +87,7 @@ grep -q '<title>contend compare base/1 .* base/5 -- new</title>' sides.html || f
 echo mine > page.html
 compare 2 'no report of contend' base new --html page.html
 if command -v xmllint > /dev/null; then
-    xmllint --noout --schema "$CONTEND_SOURCE_DIR/tests/show/report/junit.xsd" out.xml 2> lint ||
+    xmllint --noout --schema "$CONTEND_SOURCE_DIR/tests/show/junit.xsd" out.xml 2> lint ||
         fail "not JUnit: $(cat lint)"
 fi
 compare 1 '^\| ' base slow --markdown

@@ -13,7 +13,7 @@ cmake --preset release -S "$tree" -B "$build" -DCONTEND_TESTS=OFF "-DCONTEND_CUD
     2>&1 || fail "configure: $(cat "$log")"
 
 # One target of each kind: output of CMake scripts, C, and CUDA. A full build takes minutes.
-objects=(plot_embedded.c contend_commit CMakeFiles/contend_core.dir/harness/lib/base/err.c.o)
+objects=(plot_embedded.c contend_commit CMakeFiles/contend_core.dir/harness/lib/err.c.o)
 [ -z "$nvcc" ] || objects+=(CMakeFiles/contend_kernels.dir/kernels/gpu/gpu_common.cu.o)
 ninja -C "$build" "${objects[@]}" >"$log" 2>&1 || fail "build: $(cat "$log")"
 finish

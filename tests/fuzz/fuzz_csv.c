@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/store/files/csv_read.h"
+#include "harness/record/csv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

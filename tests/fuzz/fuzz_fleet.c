@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/validate/files/fleet_read.h"
+#include "harness/validate/fleet_read.h"
 #include "tests/fuzz/judged.h"
 #include "tests/fuzz/scratch.h"
 

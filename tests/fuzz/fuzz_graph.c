@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/comms/view/order.h"
+#include "harness/comms/merge.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

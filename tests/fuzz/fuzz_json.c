@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/store/json/findings.h"
-#include "harness/store/json/value.h"
+#include "harness/record/json_value.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "harness/cmd/common/summary.h"
+#include "harness/cmd/common/page.h"
 #include "tests/fuzz/scratch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -2,7 +2,7 @@
  * Any two texts, separated by the byte 0x1e, as the validate.json of two machines: refused with a
  * sentence, or judged as a fleet.
  */
-#include "harness/validate/files/fleet_read.h"
+#include "harness/validate/fleet_read.h"
 #include "tests/fuzz/judged.h"
 #include "tests/fuzz/scratch.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/validate/files/waivers.h"
+#include "harness/validate/files.h"
 #include "harness/validate/rules/rules.h"
 #include "tests/fuzz/scratch.h"
 

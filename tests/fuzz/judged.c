@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "harness/validate/fleet/bounds_make.h"
-#include "harness/validate/fleet/judge.h"
+#include "harness/validate/bounds.h"
+#include "harness/validate/judge.h"
 
 static void judge(const struct fleet *fleet, const struct bounds *bounds)
 {

@@ -3,7 +3,7 @@
 #ifndef CONTEND_TESTS_FUZZ_JUDGED_H
 #define CONTEND_TESTS_FUZZ_JUDGED_H
 
-#include "harness/validate/fleet/fleet.h"
+#include "harness/validate/fleet.h"
 
 /* Frees the fleet. */
 void judge_and_free(struct fleet *fleet);

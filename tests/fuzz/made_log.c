@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/comms/json/comms.h"
-#include "harness/comms/logs/names.h"
-#include "harness/comms/page/html_comms.h"
-#include "harness/comms/tables/comms.h"
+#include "harness/comms/json.h"
+#include "harness/comms/plugin/names.h"
+#include "harness/comms/show.h"
+#include "harness/comms/tables.h"
 
 enum { RANKS_TOLD_MOST = 64 };
 

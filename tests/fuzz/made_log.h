@@ -3,7 +3,7 @@
 #ifndef CONTEND_TESTS_FUZZ_MADE_LOG_H
 #define CONTEND_TESTS_FUZZ_MADE_LOG_H
 
-#include "harness/comms/findings/view.h"
+#include "harness/comms/view.h"
 
 /*
  * The bytes of a log, COMMS_FILE_SIZE of them; the caller owns them. It has three ranks of a

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/lib/files/file.h"
+#include "harness/lib/sys/file.h"
 
 static char directory[] = "/dev/shm/contend-fuzz-XXXXXX"; /* in memory */
 static int dir_fd = -1;

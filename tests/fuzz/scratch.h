@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/lib/base/err.h"
+#include "harness/lib/err.h"
 
 /* Its path and its descriptor. The first call makes the directory. */
 const char *scratch_path(void);

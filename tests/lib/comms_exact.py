@@ -1,6 +1,6 @@
 """Drives the stub of NCCL and checks the matrices of `contend comms --read --json` cell by cell.
 
-What is expected is worked out here in another way than in harness/comms/view/matrix.c: rings as chunks
+What is expected is worked out here in another way than in harness/comms/matrix.c: rings as chunks
 that travel, trees as edges of a parent function. Prints what differs; exit 1 if anything does.
 """
 import json

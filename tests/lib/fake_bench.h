@@ -4,8 +4,8 @@
 
 #include <sched.h>
 
-#include "harness/contract/bench.h"
-#include "harness/contract/scenario.h"
+#include "harness/engine/contract/bench.h"
+#include "harness/engine/contract/scenario.h"
 
 extern const struct bench *const fake_registry[];
 extern const struct scenario fake_scenarios[];

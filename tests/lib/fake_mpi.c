@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/contract/mpi_ops.h"
+#include "harness/engine/contract/peers.h"
 
 static int fail_if(const char *call, struct err *err)
 {

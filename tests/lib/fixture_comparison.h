@@ -2,7 +2,7 @@
 #ifndef CONTEND_TESTS_LIB_FIXTURE_COMPARISON_H
 #define CONTEND_TESTS_LIB_FIXTURE_COMPARISON_H
 
-#include "harness/verdict/pairs/comparison.h"
+#include "harness/verdict/comparison.h"
 
 extern const struct comparison fixture_slower;
 

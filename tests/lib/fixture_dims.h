@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 
 static inline bool stands_at(const struct bench *bench, const struct dims *at, const char *key)
 {

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "harness/contract/finding.h"
+#include "harness/lib/finding.h"
 
 /* Text that would end its enclosing construct in each output format: quotes, ends of sections,
  * bytes that are not UTF-8. */

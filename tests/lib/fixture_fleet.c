@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "harness/lib/stats/random.h"
+#include "harness/lib/stats.h"
 #include "tests/lib/unit.h"
 
 /* Above 0, so that its logarithm is finite. */

@@ -2,7 +2,7 @@
 #ifndef CONTEND_TESTS_LIB_FIXTURE_FLEET_H
 #define CONTEND_TESTS_LIB_FIXTURE_FLEET_H
 
-#include "harness/validate/fleet/fleet.h"
+#include "harness/validate/fleet.h"
 
 struct fixture_fleet {
     unsigned machines, figures;

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "harness/machine/gpu/driver.h"
+#include "harness/machine/gpu_driver.h"
 #include "tests/lib/fixture_scan.h"
 
 unsigned fixture_find_gpus(struct bench_machine *machine)

@@ -2,7 +2,7 @@
 #ifndef CONTEND_TESTS_LIB_FIXTURE_GPU_H
 #define CONTEND_TESTS_LIB_FIXTURE_GPU_H
 
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 
 /*
  * Fills the machine with the CPUs of scan_machine_init and the GPUs that CUDA shows; returns the

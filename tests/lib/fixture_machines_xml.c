@@ -3,8 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/lib/base/bitset.h"
-#include "harness/lib/base/strbuf.h"
+#include "harness/lib/bitset.h"
+#include "harness/lib/text.h"
 #include "tests/lib/fixture_machines.h"
 
 enum {

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/show/draw/gnuplot.h"
 #include "harness/show/figures/figures.h"
+#include "harness/show/figures/gnuplot.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"

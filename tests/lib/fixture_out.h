@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/engine/arms/result.h"
+#include "harness/engine/result.h"
 #include "tests/lib/fixture_scans.h"
 
 /* False without gnuplot, which it reports on stderr: the test then has nothing to check. */

@@ -5,7 +5,7 @@
 #ifndef CONTEND_TESTS_LIB_FIXTURE_PLAN_PROPERTIES_H
 #define CONTEND_TESTS_LIB_FIXTURE_PLAN_PROPERTIES_H
 
-#include "harness/plan/placement/plan.h"
+#include "harness/plan/plan.h"
 
 /* Makes the plan twice. Fails the test if the plan, or its refusal, breaks a promise. */
 void fixture_check_plan(const struct topo *topo, const struct plan_request *request);

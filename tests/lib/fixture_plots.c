@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/stats/random.h"
+#include "harness/lib/stats.h"
 
 enum { MARKS_S = 1, SAMPLES_MOST = 300 };
 static const double limit_s = 4;

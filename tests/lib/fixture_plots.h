@@ -6,7 +6,7 @@
 #ifndef CONTEND_TESTS_LIB_FIXTURE_PLOTS_H
 #define CONTEND_TESTS_LIB_FIXTURE_PLOTS_H
 
-#include "harness/engine/arms/result.h"
+#include "harness/engine/result.h"
 
 struct fixture_machine {
     unsigned cpus;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/show/result/run.h"
-#include "harness/verdict/advice/verdict.h"
+#include "harness/show/run.h"
+#include "harness/verdict/verdict.h"
 
 struct fixture_params {
     int64_t rows, cols;

@@ -1,11 +1,11 @@
 /*
- * Results made by hand, for tests of everything that reads what harness/engine/run/run.c makes. The
+ * Results made by hand, for tests of everything that reads what harness/engine/run.c makes. The
  * machine has FIXTURE_CPUS CPUs, the benchmark is fixture_bench, the device is `sim`.
  */
 #ifndef CONTEND_TESTS_LIB_FIXTURE_RESULT_H
 #define CONTEND_TESTS_LIB_FIXTURE_RESULT_H
 
-#include "harness/engine/arms/result.h"
+#include "harness/engine/result.h"
 
 enum { FIXTURE_CPUS = 8, FIXTURE_OPS = 100, FIXTURE_STEPS_MAX = 64 };
 

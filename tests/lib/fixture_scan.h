@@ -2,7 +2,7 @@
 #ifndef CONTEND_TESTS_LIB_FIXTURE_SCAN_H
 #define CONTEND_TESTS_LIB_FIXTURE_SCAN_H
 
-#include "harness/contract/bench.h"
+#include "harness/engine/contract/bench.h"
 
 struct scan {
     _Alignas(16) char params[BENCH_PARAMS_MAX];

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "bench/registry.h"
-#include "harness/lib/stats/random.h"
+#include "harness/lib/stats.h"
 #include "tests/lib/fixture_result.h"
 
 const struct fixture_scan_machine fixture_vm = {

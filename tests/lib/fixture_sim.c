@@ -2,8 +2,7 @@
 
 #include <math.h>
 
-#include "harness/lib/stats/random.h"
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 

@@ -6,7 +6,7 @@
 #ifndef CONTEND_TESTS_LIB_FIXTURE_SIM_H
 #define CONTEND_TESTS_LIB_FIXTURE_SIM_H
 
-#include "harness/rows/analysis.h"
+#include "harness/record/analysis.h"
 
 /* Rounds of a run; fewer than STATS_RANGE_BELOW, so the interval over rounds is their range. */
 enum { SIM_ROUNDS = 5 };

@@ -2,7 +2,7 @@
 #ifndef CONTEND_TESTS_LIB_FIXTURE_TOPO_H
 #define CONTEND_TESTS_LIB_FIXTURE_TOPO_H
 
-#include "harness/machine/topo/topo.h"
+#include "harness/machine/topo.h"
 
 /* Loads a file or a synthetic description; returns what topo_load returns. */
 int fixture_load_topo(const char *xml, struct topo *topo, struct err *err);

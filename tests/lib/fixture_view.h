@@ -3,7 +3,7 @@
 #ifndef CONTEND_TESTS_LIB_FIXTURE_VIEW_H
 #define CONTEND_TESTS_LIB_FIXTURE_VIEW_H
 
-#include "harness/doctor/check/check.h"
+#include "harness/doctor/checks/check.h"
 #include "harness/doctor/reader/host.h"
 
 enum { CPUS = 4, WORKERS_MOST = 4, WALL_S = 10 };

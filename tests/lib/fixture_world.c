@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "harness/machine/gpu/driver.h"
+#include "harness/machine/gpu_driver.h"
 #include "tests/lib/unit.h"
 
 struct fixture_world fixture_world;

@@ -2,7 +2,7 @@
 #ifndef CONTEND_TESTS_LIB_FIXTURE_WORLD_H
 #define CONTEND_TESTS_LIB_FIXTURE_WORLD_H
 
-#include "harness/machine/gpu/health.h"
+#include "harness/machine/gpu_health.h"
 #include "harness/validate/rules/rules.h"
 
 enum { CPUS = 8, GPUS = 4, DEVICES = 6, DIMMS = 4, VALUES = 2 * CPUS };

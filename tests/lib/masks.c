@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/lib/base/bitset.h"
+#include "harness/lib/bitset.h"
 #include "harness/lib/sys/affinity.h"
 
 enum { TEAM_MAX = 64, LIST_MAX = 256 };

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "bench/io/reader.h"
-#include "harness/lib/base/bitset.h"
-#include "harness/lib/stats/random.h"
+#include "harness/lib/bitset.h"
+#include "harness/lib/stats.h"
 #include "harness/lib/sys/affinity.h"
 
 enum { EXIT_USAGE = 2, ARGUMENTS = 6 };

@@ -1,7 +1,6 @@
 /* Ratios of arms in the same rounds. */
 #include "harness/verdict/evidence.h"
 
-#include "harness/rows/metric.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 

@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
+#include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/process.h"
+#include "harness/lib/text.h"
 
 enum { TICK_MS = 200, END_LIMIT_S = 120 };
 

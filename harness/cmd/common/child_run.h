@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "harness/lib/base/err.h"
+#include "harness/lib/err.h"
 #include "harness/lib/sys/signals.h"
 
 /* This program, also if its file was replaced meanwhile. */

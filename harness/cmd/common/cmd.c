@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "harness/cmd/common/help.h"
-#include "harness/lib/say/log.h"
+#include "harness/lib/sys/log.h"
 
 /* -EINVAL unless the command takes operands; `word` is the first. */
 static int check_word(const struct command *command, const char *word, struct err *err)

@@ -5,13 +5,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/contract/bench.h"
-#include "harness/contract/finding.h"
-#include "harness/contract/incident.h"
-#include "harness/contract/scenario.h"
-#include "harness/lib/base/cli.h"
-#include "harness/lib/base/opt.h"
-#include "harness/store/json/value.h"
+#include "harness/engine/contract/bench.h"
+#include "harness/engine/contract/scenario.h"
+#include "harness/lib/finding.h"
+#include "harness/lib/opt.h"
+#include "harness/record/json_value.h"
 
 /* help_exit_codes says what they mean. */
 enum exit_code {

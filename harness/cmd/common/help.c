@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "harness/cmd/common/named.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 enum { EXAMPLE_COLUMN = 46 };
 

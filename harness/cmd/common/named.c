@@ -1,15 +1,21 @@
 #include "harness/cmd/common/named.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/engine/run/setup.h"
-#include "harness/lib/base/similar.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/files/file.h"
-#include "harness/lib/say/log.h"
-#include "harness/plan/placement/plan.h"
+#include "harness/engine/setup.h"
+#include "harness/lib/similar.h"
+#include "harness/lib/str.h"
+#include "harness/lib/sys/file.h"
+#include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
+#include "harness/machine/gpu_driver.h"
+#include "harness/machine/key.h"
+#include "harness/plan/plan.h"
+#include "harness/show/export.h"
+#include "harness/verdict/advice.h"
 
 /* What a name is instead, and how to use it; NULL = unknown. */
 static const char *what_it_is(const struct cmd_env *env, const char *name)
@@ -126,4 +132,133 @@ const char *named_not_here(const struct topo *topo, const struct bench *bench)
     if (bench->needs & NEED_COLLECTIVE && gpus == 1)
         return "one GPU only, and a collective needs two or more";
     return "";
+}
+
+const char *const compared_fail_on[] = {"slower", "unclear", "missing", "none", NULL};
+
+/* The outcomes of compared_fail_on, in its order. */
+static const enum finding_outcome failings[] = {OUTCOME_SLOWER, OUTCOME_UNCLEAR, OUTCOME_MISSING,
+                                                OUTCOME_NONE};
+
+/* The outcome of the list's first word; OUTCOMES: unknown word. */
+static enum finding_outcome first_of(const char *list)
+{
+    size_t length = strcspn(list, ",");
+    for (size_t i = 0; compared_fail_on[i]; i++)
+        if (strlen(compared_fail_on[i]) == length && !strncmp(compared_fail_on[i], list, length))
+            return failings[i];
+    return OUTCOMES;
+}
+
+static const char *behind_first(const char *list)
+{
+    list += strcspn(list, ",");
+    return list + (*list == ',');
+}
+
+int compared_check_fail_on(const char *fail_on, struct err *err)
+{
+    return similar_check_list("fail-on", fail_on, compared_fail_on, err);
+}
+
+int compared_code(const struct comparisons *comparisons, const char *fail_on)
+{
+    for (const char *at = fail_on; *at; at = behind_first(at)) {
+        enum finding_outcome outcome = first_of(at);
+        if (outcome != OUTCOME_NONE && comparisons_count(comparisons, outcome))
+            return EXIT_VERDICT;
+    }
+    return comparisons_decided(comparisons) ? EXIT_GOOD : EXIT_INCONCLUSIVE;
+}
+
+int compared_write_junit(const struct comparisons *comparisons, const char *suite, const char *path,
+                         struct err *err)
+{
+    struct findings findings = {0};
+    int rc = 0;
+    for (size_t i = 0; i < comparisons->n && !rc; i++) {
+        struct finding finding;
+        comparison_to_finding(&comparisons->all[i], &finding);
+        text_set(finding.subject, "%s", comparison_format_where(comparisons, &comparisons->all[i]));
+        if (comparisons->all[i].gating)
+            rc = findings_add(&findings, &finding, err);
+    }
+    FILE *out = rc ? NULL : fopen(path, "we");
+    if (!rc && !out)
+        rc = err_sys(err, -errno, "cannot write '%.150s'", path);
+    if (!rc)
+        rc = junit_print(suite, &findings, out, err);
+    if (out && fclose(out) && !rc)
+        rc = err_sys(err, -errno, "cannot write '%.150s'", path);
+    findings_free(&findings);
+    return rc;
+}
+
+const char *compared_title(const char *const *paths, size_t n, size_t nbase)
+{
+    const char *title = "contend compare";
+    for (size_t i = 0; i < n; i++)
+        str_add(&title, i == nbase && n > 2 ? " -- " : " ", "%s", paths[i]);
+    return title;
+}
+
+static const char results[] = "results"; /* output directory of runs without --out */
+
+bool place_find_measured(const struct topo *topo, unsigned workers, const char *const *job,
+                         struct recommended *found)
+{
+    struct environment env = {0};
+    const struct env_request nothing = {0};
+    struct machine_parts parts;
+    struct machine_key key;
+    struct err err;
+    env_gather(&nothing, &env);
+    machine_parts_of(&env, topo, &parts);
+    machine_key_make(&parts, &key);
+    const struct recommended_request request = {
+        .path = results, .machine_key = key.key, .workers = workers, .job = job};
+    if (recommended_find(&request, found, &err))
+        log_warn("%s: earlier results are ignored", err.msg);
+    env_free(&env);
+    return found->path[0] != '\0';
+}
+
+const char *place_format_measured(const struct recommended *found)
+{
+    const char *text = "";
+    const char *gain = "";
+    if (!found->applies)
+        text = str_fmt("measured by %s (%s): no gain over %s, leave it as it is", found->path,
+                       found->workload, found->setting);
+    else {
+        if (found->load[0])
+            gain = str_fmt(", at least %s the default, while %s", advice_format_ratio(found->low),
+                           found->load);
+        else if (!isnan(found->speed_up))
+            gain = str_fmt(", %s the default", advice_format_ratio(found->speed_up));
+        text = str_fmt("recommended by %s (%s): %s%s", found->path, found->workload, found->setting,
+                       gain);
+    }
+    return text;
+}
+
+const char *place_format_nearest(const char *placement, const char *const *job)
+{
+    return str_fmt("placement %s is not measured: it is the first that fits this machine. %s "
+                   "measures which is best. Only results below results/ are read",
+                   placement,
+                   job ? "'contend tune -- COMMAND'"
+                       : "'contend run', or 'contend tune -- COMMAND' for a job of yours,");
+}
+
+void place_print_noted(const char *text, const char *note)
+{
+    bool batch = !strncmp(text, "@echo off", strlen("@echo off"));
+    bool first = batch || !strncmp(text, "#!", 2);
+    size_t head = first ? strcspn(text, "\n") + 1 : 0;
+    if (head > strlen(text))
+        head = strlen(text);
+    (void)fwrite(text, 1, head, stdout);
+    (void)printf("%s %s%s", batch ? "rem" : "#", note, batch ? "\r\n" : "\n");
+    (void)fputs(text + head, stdout);
 }

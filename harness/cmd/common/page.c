@@ -2,21 +2,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/files/file.h"
-#include "harness/lib/say/log.h"
-#include "harness/show/draw/files.h"
-#include "harness/show/draw/found.h"
+#include "harness/lib/str.h"
+#include "harness/lib/sys/file.h"
+#include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
 #include "harness/show/figures/figures.h"
-#include "harness/show/html/html.h"
-#include "harness/show/html/html_collection.h"
+#include "harness/show/figures/files.h"
+#include "harness/show/json/forms.h"
+#include "harness/show/json/result_json.h"
+#include "harness/show/result.h"
 
 /* Figures of steps that the page embeds instead of drawing them; those of benchmarks follow. */
 static const char *const of_steps[] = {"occupancy", "step_time", "efficiency"};
@@ -258,4 +257,59 @@ void page_remove_drawn(int dir_fd)
     figures_remove(dir_fd);
     if (!check_replaceable(dir_fd, PAGE_NAME))
         (void)unlinkat(dir_fd, PAGE_NAME, 0);
+}
+
+static void print(struct doc *doc, bool all, FILE *out, bool color)
+{
+    if (doc->failed)
+        log_error("out of memory for the summary; rows.csv has everything");
+    doc_print(doc, out, color, all);
+    doc_free(doc);
+}
+
+void summary_print(const struct recorded *recorded, const char *path, bool all, FILE *out,
+                   bool color)
+{
+    struct doc doc = {0};
+    result_add_to_doc(recorded, &doc);
+    if (path)
+        result_add_source(recorded, path, &doc);
+    if (path && !all)
+        doc_text(&doc, "Details: contend report -v %s", path);
+    print(&doc, all, out, color);
+}
+
+int summary_format(const struct recorded *recorded, char **text, size_t *size, struct err *err)
+{
+    *text = NULL;
+    FILE *out = open_memstream(text, size);
+    if (!out)
+        return err_set(err, -ENOMEM, "no memory for the summary");
+    summary_print(recorded, NULL, true, out, false);
+    return fclose(out) ? err_set(err, -ENOMEM, "no memory for the summary") : 0;
+}
+
+static json_t *comparisons_as_json(const struct recorded *recorded)
+{
+    return json_pack("{s:O?, s:o, s:o}", "variants", json_object_get(recorded->record, "variants"),
+                     "comparisons", comparisons_to_json(&recorded->comparisons), "findings",
+                     findings_to_json(&recorded->findings));
+}
+
+json_t *summary_to_json(const struct recorded *recorded)
+{
+    if (json_object_get(recorded->record, "variants"))
+        return comparisons_as_json(recorded);
+    if (recorded->result.purpose == PURPOSE_TUNE)
+        return json_pack("{s:o, s:o, s:o}", "recommended",
+                         recommended_to_json(&recorded->analysis, &recorded->findings), "settings",
+                         tune_to_json(&recorded->analysis), "findings",
+                         findings_to_json(&recorded->findings));
+    if (recorded->result.purpose == PURPOSE_SIZING)
+        return json_pack("{s:o, s:o}", "sizing", sizing_to_json(&recorded->analysis), "findings",
+                         findings_to_json(&recorded->findings));
+    if (recorded->result.purpose == PURPOSE_DOSE)
+        return json_pack("{s:o, s:o}", "dosing", dosing_to_json(&recorded->analysis), "findings",
+                         findings_to_json(&recorded->findings));
+    return rows_to_json(&recorded->analysis);
 }

@@ -2,9 +2,13 @@
 #ifndef CONTEND_CMD_COMMON_PAGE_H
 #define CONTEND_CMD_COMMON_PAGE_H
 
-#include "harness/show/html/html.h"
-#include "harness/store/read/recorded.h"
-#include "harness/verdict/odd/collection.h"
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "harness/record/json_value.h"
+#include "harness/show/html.h"
+#include "harness/show/json/recorded.h"
+#include "harness/verdict/verdict.h"
 
 #define PAGE_NAME "report.html"
 
@@ -56,5 +60,17 @@ void page_write_own(const char *path, int dir_fd, struct recorded *recorded);
 
 /* Removes figures and page of a result, but no file of the user's: a directory_remove. */
 void page_remove_drawn(int dir_fd);
+
+/* The summary of a result: verdict, table and findings. */
+
+/* Prints at 80 columns. `all`: with details. `path`: also prints this directory; or NULL. */
+void summary_print(const struct recorded *recorded, const char *path, bool all, FILE *out,
+                   bool color);
+
+/* Writes it with details, without color, into *text, which the caller frees. Error: -ENOMEM. */
+int summary_format(const struct recorded *recorded, char **text, size_t *size, struct err *err);
+
+/* The summary for --json; NULL: out of memory. */
+json_t *summary_to_json(const struct recorded *recorded);
 
 #endif

@@ -7,13 +7,12 @@
 #include <unistd.h>
 
 #include "harness/cmd/common/page.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/files/file.h"
-#include "harness/lib/say/log.h"
-#include "harness/lib/say/terminal.h"
-#include "harness/show/result/collection.h"
-#include "harness/store/files/directory.h"
-#include "harness/store/forms/forms.h"
+#include "harness/lib/sys/file.h"
+#include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
+#include "harness/record/directory.h"
+#include "harness/show/json/forms.h"
+#include "harness/show/result.h"
 
 /* The table over all scenarios; a single result has summary.txt. */
 #define TABLE_NAME "scenarios.txt"

@@ -2,19 +2,23 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/cmd/common/help.h"
 #include "harness/cmd/common/named.h"
-#include "harness/cmd/common/program.h"
+#include "harness/cmd/common/page.h"
+#include "harness/cmd/common/start.h"
 #include "harness/cmd/session/run_options.h"
-#include "harness/engine/arms/arms.h"
-#include "harness/engine/worker/perf.h"
-#include "harness/lib/say/log.h"
+#include "harness/engine/arms.h"
+#include "harness/engine/worker/usage.h"
 #include "harness/lib/sys/clock.h"
-#include "harness/machine/gpu/state.h"
+#include "harness/lib/sys/log.h"
+#include "harness/machine/gpu_health.h"
+#include "harness/record/json_value.h"
+#include "harness/show/doc.h"
+#include "harness/show/result.h"
+#include "harness/verdict/odd.h"
 
 /* True if an option is set that only a user's command uses: without one it would be ignored. */
 static bool has_command_options(const struct run_options *options)
@@ -296,4 +300,94 @@ int session_run(struct session *s, const struct scenario *const *scenarios, int 
     code = job_close(&s->job, code);
     session_close(s);
     return code;
+}
+
+/* Prints a run that has ended: a table, or JSON for scripts. */
+
+int session_print_summary(struct session *s, const struct verdict *verdict, bool color,
+                          struct err *err)
+{
+    struct recorded recorded;
+    char *text = NULL;
+    size_t size = 0;
+    recorded_of_run(s->run_dir.written, verdict, &recorded);
+    int rc = summary_format(&recorded, &text, &size, err);
+    if (!rc)
+        rc = directory_add_summary(&s->run_dir.dir, text, size, err);
+    if (!rc && !s->options.no_plots)
+        page_write_own(s->run_dir.dir.path, s->run_dir.dir.fd, &recorded);
+    if (!rc && s->options.junit)
+        rc = compared_write_junit(&recorded.comparisons, "ab", s->options.junit, err);
+    if (!rc && s->options.json && s->list)
+        s->rows = summary_to_json(&recorded);
+    else if (!rc && s->options.json)
+        rc = json_value_print(summary_to_json(&recorded), 1, err);
+    else if (!rc && s->options.markdown)
+        result_print_markdown(&recorded, s->run_dir.dir.path, stdout);
+    else if (!rc) {
+        summary_print(&recorded, s->run_dir.dir.path, s->options.verbose, stdout, color);
+    }
+    free(text);
+    recorded_free(&recorded);
+    return rc;
+}
+
+/* Table of a run's time by arm and phase, for --verbose. */
+
+/* Adds one row for arms first..end-1. Returns their time in seconds. */
+static double add_row(const char *name, const struct result *result, size_t first, size_t end,
+                      struct doc_table *table)
+{
+    double phase_s[PHASES] = {0}, all_s = 0;
+    size_t n = 0;
+    for (size_t i = first; i < end; i++)
+        for (size_t o = 0; o < result->arms[i].nobservations; o++, n++)
+            for (int p = 0; p < PHASES; p++) {
+                phase_s[p] += result->arms[i].observations[o].phase_s[p];
+                all_s += result->arms[i].observations[o].phase_s[p];
+            }
+    if (!n)
+        return 0;
+    doc_row(table, DOC_PLAIN);
+    doc_cell(table, "%s", name);
+    doc_cell(table, "%zu", n);
+    for (int p = 0; p < PHASES; p++)
+        doc_cell(table, "%.1f", phase_s[p]);
+    doc_cell(table, "%.1f", all_s);
+    return all_s;
+}
+
+static void add_rest(const char *name, double seconds, struct doc_table *table)
+{
+    doc_row(table, DOC_PLAIN);
+    doc_cell(table, "%s", name);
+    if (table)
+        table->at = 2 + PHASES;
+    doc_cell(table, "%.1f", seconds);
+}
+
+void session_print_times(const struct session *s, FILE *out)
+{
+    const struct result *result = &s->setup->result;
+    struct doc doc = {0};
+    double rounds_s = 0;
+    const char *name;
+    doc_heading(&doc, "where the time went");
+    struct doc_table *table = doc_table(&doc);
+    doc_column(table, DOC_LABEL, "seconds");
+    doc_column(table, DOC_NUMBER, "starts");
+    for (int p = 0; p < PHASES; p++)
+        doc_column(table, DOC_NUMBER, "%s", phase_name((enum phase)p));
+    doc_column(table, DOC_NUMBER, "all");
+    for (size_t i = 0; i < result->narms; i++) {
+        name = statuses_name_arm(result, &result->arms[i]);
+        rounds_s += add_row(result->arms[i].is_control ? result->arms[i].bench->name : name, result,
+                            i, i + 1, table);
+    }
+    (void)add_row("all", result, 0, result->narms, table);
+    add_rest("planning", s->planned_s, table);
+    add_rest("between rounds", s->measured_s - rounds_s, table);
+    add_rest("figures and files", s->shown_s, table);
+    doc_print(&doc, out, terminal_has_color(fileno(out)), true);
+    doc_free(&doc);
 }

@@ -11,14 +11,11 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/session/builds.h"
-#include "harness/cmd/session/job_run.h"
-#include "harness/engine/run/setup.h"
+#include "harness/cmd/session/run_dir.h"
+#include "harness/engine/setup.h"
 #include "harness/lib/sys/signals.h"
-#include "harness/machine/facts/env.h"
-#include "harness/machine/facts/openmp.h"
-#include "harness/store/files/run_dir.h"
-#include "harness/store/files/trace_file.h"
-#include "harness/verdict/odd/collection.h"
+#include "harness/machine/env.h"
+#include "harness/verdict/verdict.h"
 
 /* How a command differs from `run`. Each function gets arrange.arg, and may be NULL. */
 struct session_task {

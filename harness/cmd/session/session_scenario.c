@@ -7,20 +7,17 @@
 #include <unistd.h>
 
 #include "harness/cmd/common/page.h"
-#include "harness/cmd/session/run_dry.h"
 #include "harness/cmd/session/run_options.h"
 #include "harness/cmd/session/session.h"
-#include "harness/engine/run/run.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/say/log.h"
-#include "harness/lib/say/progress.h"
-#include "harness/lib/say/terminal.h"
+#include "harness/engine/run.h"
+#include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/log.h"
 #include "harness/show/figures/figures.h"
-#include "harness/store/forms/trace.h"
-#include "harness/verdict/advice/recommend.h"
-#include "harness/verdict/advice/verdict.h"
-#include "harness/verdict/odd/odd.h"
+#include "harness/show/json/trace.h"
+#include "harness/verdict/odd.h"
+#include "harness/verdict/recommend.h"
+#include "harness/verdict/verdict.h"
 #include "version.h"
 
 /* False under mpirun, which forwards the output of all ranks, perhaps to a file. */

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "harness/comms/logs/names.h"
+#include "harness/comms/plugin/names.h"
 #include "harness/comms/plugin/plugin_abi.h"
 #include "harness/comms/plugin/plugin_log.h"
 #include "harness/comms/plugin/plugin_timing.h"

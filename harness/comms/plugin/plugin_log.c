@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/comms/logs/names.h"
-#include "harness/comms/logs/preload.h"
+#include "harness/comms/plugin/names.h"
+#include "harness/comms/plugin/preload.h"
 
 /* The log in memory; the layout is that of the file. */
 struct log {

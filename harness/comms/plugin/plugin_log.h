@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "harness/comms/logs/record.h"
+#include "harness/comms/plugin/record.h"
 
 /*
  * Opens the log in CONTEND_COMMS_DIR, at the first call. False: it is off, from now on.

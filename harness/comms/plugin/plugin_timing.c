@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "harness/comms/logs/preload.h"
+#include "harness/comms/plugin/preload.h"
 
 /*
  * The CUDA driver that the watched program has loaded. The plugin loads nothing; without a driver,

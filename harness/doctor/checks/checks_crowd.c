@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/doctor/check/check_launch.h"
-#include "harness/doctor/check/check_runtime.h"
-#include "harness/doctor/check/cpu_allocator.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
+#include "harness/doctor/checks/check_launch.h"
+#include "harness/doctor/checks/check_runtime.h"
+#include "harness/doctor/checks/cpu_allocator.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 /* CPUs wanted per existing CPU: below this there is hardly a queue. */
 static const double crowded = 1.25;

@@ -2,10 +2,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "harness/doctor/check/cpu_allocator.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/base/units.h"
+#include "harness/doctor/checks/cpu_allocator.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
+#include "harness/lib/units.h"
 
 /* A process that is far from its GPUs. */
 struct far {

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/doctor/check/check_runtime.h"
-#include "harness/doctor/check/cpu_allocator.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
+#include "harness/doctor/checks/check_runtime.h"
+#include "harness/doctor/checks/cpu_allocator.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 size_t check_find_overlapping(const struct checker *checker, size_t first, bool *in)
 {

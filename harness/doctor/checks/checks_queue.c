@@ -3,11 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "harness/doctor/check/check_runtime.h"
-#include "harness/doctor/check/cpu_allocator.h"
-#include "harness/doctor/check/rivals.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
+#include "harness/doctor/checks/check_runtime.h"
+#include "harness/doctor/checks/rivals.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 /* The causes of a group's wait, as shares of its waiting time. */
 struct blame {

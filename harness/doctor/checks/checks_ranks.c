@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/doctor/check/check.h"
-#include "harness/doctor/check/check_launch.h"
-#include "harness/doctor/check/check_runtime.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
+#include "harness/doctor/checks/check.h"
+#include "harness/doctor/checks/check_launch.h"
+#include "harness/doctor/checks/check_runtime.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 /* The busy processes of one job. */
 struct ranks {

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/doctor/check/check.h"
-#include "harness/doctor/check/check_launch.h"
-#include "harness/doctor/check/cpu_allocator.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
+#include "harness/doctor/checks/check.h"
+#include "harness/doctor/checks/check_launch.h"
+#include "harness/doctor/checks/cpu_allocator.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 /*
  * A setting that costs, alone or combined with another one. Values: NULL = any, "" = any but 0,

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "harness/doctor/reader/reader_parts.h"
-#include "harness/lib/base/array.h"
+#include "harness/lib/array.h"
 
 static const char *const controllers[CGROUP_KINDS] = {
     [CGROUP_CPU] = "cpu",

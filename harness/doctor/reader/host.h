@@ -22,14 +22,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "harness/contract/finding.h"
 #include "harness/doctor/reader/hung.h"
-#include "harness/doctor/view/view.h"
-#include "harness/lib/base/bitset.h"
-#include "harness/machine/facts/facts.h"
-#include "harness/machine/gpu/health.h"
-#include "harness/machine/gpu/watch.h"
-#include "harness/machine/topo/topo.h"
+#include "harness/doctor/reader/view.h"
+#include "harness/lib/bitset.h"
+#include "harness/lib/finding.h"
+#include "harness/machine/facts.h"
+#include "harness/machine/gpu_health.h"
+#include "harness/machine/gpu_watch.h"
+#include "harness/machine/topo.h"
 
 /* Memory pressure of a cgroup of workers during the watch. NaN = unknown. */
 struct host_memory {
@@ -98,9 +98,5 @@ static inline const struct topo *host_topo(const struct view *view)
 {
     return view->host ? view->host->topo : NULL;
 }
-
-/* Parts of it: memory of the cgroups of watched processes, and of the whole machine. */
-void host_mark_memory(const struct view *view, struct host *host);
-void host_finish_memory(const struct view *view, struct host *host);
 
 #endif

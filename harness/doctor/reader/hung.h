@@ -14,7 +14,7 @@
 #ifndef CONTEND_DOCTOR_READER_HUNG_H
 #define CONTEND_DOCTOR_READER_HUNG_H
 
-#include "harness/doctor/view/view.h"
+#include "harness/doctor/reader/view.h"
 
 enum { HUNG_MOST = 16 };
 
@@ -43,5 +43,41 @@ void hung_finish(const struct view *view, const char *root, struct hung *hung);
  * waits for, if such a thread exists; 0 = it does not join.
  */
 bool hung_read_wait(const char *syscall, uint32_t *joins);
+
+/*
+ * Reads one process: its threads, their tids in its own pid namespace, and its memory.
+ *
+ *   struct proc_sampler at;
+ *   if (proc_sampler_open(process, "", &at)) {
+ *       if (proc_sampler_list(&at))
+ *           proc_sampler_number(&at);
+ *       proc_sampler_close(&at);
+ *   }
+ */
+struct proc_sampler_task {
+    int tid;
+    uint32_t number; /* the tid as the process itself sees it */
+};
+
+struct proc_sampler {
+    int dir_fd, memory_fd; /* memory_fd: -1 = not opened yet, or not permitted */
+    size_t ntasks, tasks_capacity;
+    struct proc_sampler_task *tasks; /* owned; sorted by tid */
+};
+
+/* False: the process is gone; nothing to close. */
+bool proc_sampler_open(const struct view_process *process, const char *root,
+                       struct proc_sampler *at);
+void proc_sampler_close(struct proc_sampler *at);
+
+/* Lists its current threads, sorted; false: there are none. */
+bool proc_sampler_list(struct proc_sampler *at);
+
+/* Fills in .number. In a container, its memory and pthread_join hold tids of its own namespace. */
+void proc_sampler_number(struct proc_sampler *at);
+
+/* Reads through thread `tid`, one that waits: the first thread may have ended and has no memory. */
+bool proc_sampler_read_memory(struct proc_sampler *at, int tid, uint64_t address, void *to,
+                              size_t size);
 
 #endif

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "harness/doctor/reader/reader_parts.h"
-#include "harness/lib/base/array.h"
-#include "harness/lib/files/file.h"
+#include "harness/lib/array.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/file.h"
 
 int reader_open_file(int dir_fd, const char *name)
 {

@@ -22,7 +22,7 @@
 
 #include <sys/types.h>
 
-#include "harness/doctor/view/view.h"
+#include "harness/doctor/reader/view.h"
 
 struct reader {
     struct view view;

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include "harness/doctor/reader/reader_parts.h"
-#include "harness/lib/base/array.h"
-#include "harness/lib/files/file.h"
-#include "harness/lib/files/proc.h"
+#include "harness/lib/array.h"
 #include "harness/lib/sys/affinity.h"
+#include "harness/lib/sys/file.h"
+#include "harness/lib/sys/proc.h"
 
 /*
  * Share of one CPU that a task wants since the mark: with less it gets no detailed read. Waiting

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "harness/lib/sys/clock.h"
-#include "harness/lib/sys/futex.h"
 
 static const uint64_t spin_ns = 20000;
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "harness/contract/peers.h"
+#include "harness/engine/contract/peers.h"
 
 enum { BARRIER_RANKS = 1024 };
 

@@ -2,12 +2,41 @@
 #ifndef CONTEND_ENGINE_WORKER_LAUNCH_H
 #define CONTEND_ENGINE_WORKER_LAUNCH_H
 
-#include "harness/contract/command.h"
-#include "harness/engine/worker/cgroups.h"
+#include <stdbool.h>
+
+#include "harness/engine/contract/command.h"
 #include "harness/engine/worker/shared.h"
-#include "harness/lib/base/err.h"
-#include "harness/lib/base/opt.h"
+#include "harness/lib/err.h"
+#include "harness/lib/opt.h"
+#include "harness/lib/sys/cgroup.h"
 #include "harness/lib/sys/process.h"
+#include "harness/plan/plan.h"
+
+/*
+ * Workers in cgroups (lib/sys/cgroup.h): cpusets in place of masks (--bind cgroup), and quotas of
+ * CPU time (--cpu-max, --dose throttle).
+ */
+
+/* Zeroed = no cgroups are requested. */
+struct cgroups {
+    bool cpuset; /* requested: a cpuset for each worker */
+    bool quota;  /* requested: a quota of CPU time for workers of some arms */
+    struct groups groups;
+    double throttled, throttled_s; /* how often, and how long, the quota stopped workers */
+    struct err err; /* why cgroups cannot be used: the error of each worker that needs one */
+};
+
+/*
+ * Makes our cgroup, after removing those of runs that are gone. If that fails (no permission, a
+ * cpuset of cgroup v1, a cgroup with processes or limits of its own), cgroups->err says why, and
+ * cgroups_join refuses each worker for that reason. Close with cgroups_close, which logs how long
+ * quotas stopped workers.
+ */
+void cgroups_open(struct cgroups *cgroups);
+void cgroups_close(struct cgroups *cgroups);
+
+/* Removes the cgroups of `n` workers that have ended, and adds up how long quotas stopped them. */
+void cgroups_clear(struct cgroups *cgroups, unsigned n);
 
 /*
  * argv[1] of a worker; argv[2] is the descriptor of its shared memory, argv[3] its number; then
@@ -15,7 +44,7 @@
  */
 #define LAUNCH_WORKER_COMMAND "__worker"
 
-/* argv[1] of a guard (engine/arms/guard.h); argv[2] is the file descriptor of its socket. */
+/* argv[1] of a guard (engine/guard.h); argv[2] is the file descriptor of its socket. */
 #define LAUNCH_GUARD_COMMAND "__guard"
 
 /*
@@ -47,7 +76,7 @@ struct launch_request {
  * takes a process group of its own, asks to be killed with its parent, and binds itself to the CPUs
  * and memory of its plan: so every library of the new image sees only what the worker owns
  * (libgomp, NCCL and libnuma read the mask once, at start). OMP_NUM_THREADS is set to the plan's
- * threads, GOMP_CPU_AFFINITY is left out (machine/facts/openmp.h), and request->env counts more
+ * threads, GOMP_CPU_AFFINITY is left out (machine/env.h), and request->env counts more
  * than both; the rest of the environment is passed on unchanged. stdin is /dev/null, stdout goes to
  * stderr. With a command, OMP_NUM_THREADS is the user's unless command->sets_threads. With cgroups
  * the child first joins its own, and a cpuset replaces the mask.

@@ -1,7 +1,6 @@
 #include "harness/engine/worker/shared.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -9,17 +9,50 @@
 
 #include <limits.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "harness/contract/bench.h"
-#include "harness/contract/cpu_samples.h"
-#include "harness/engine/command/command_bench.h"
+#include "harness/engine/contract/bench.h"
+#include "harness/engine/contract/device.h"
 #include "harness/engine/worker/barrier.h"
-#include "harness/engine/worker/step_limit.h"
+#include "harness/engine/worker/command_bench.h"
 #include "harness/engine/worker/usage.h"
-#include "harness/lib/base/bitset.h"
-#include "harness/lib/base/err.h"
-#include "harness/plan/placement/plan.h"
+#include "harness/lib/bitset.h"
+#include "harness/lib/err.h"
+#include "harness/plan/plan.h"
+
+/*
+ * How ranks that meet in every step agree on the last step without a barrier. A barrier between
+ * steps would align the ranks and hide which ranks enter the next step late.
+ *
+ * Rank 0 decides before it begins a step whether that step is the last; all ranks ask after the
+ * step. All get the same answer: no rank ends a step before rank 0 has entered it.
+ *
+ *   for (uint64_t step = 1;; step++) {
+ *       if (rank == 0 && it is enough)
+ *           step_limit_end_with(step_limit, step);
+ *       run a step in which all ranks meet;
+ *       if (step_limit_ends(step_limit, step))
+ *           break;
+ *   }
+ */
+
+/* In shared memory; zeroed = not decided. */
+struct step_limit {
+    _Atomic uint64_t last; /* 0 = not decided */
+};
+
+/* Rank 0, before it begins step `step` (from 1 on). */
+static inline void step_limit_end_with(struct step_limit *step_limit, uint64_t step)
+{
+    atomic_store(&step_limit->last, step);
+}
+
+/* Any rank, after step `step`. */
+static inline bool step_limit_ends(const struct step_limit *step_limit, uint64_t step)
+{
+    return atomic_load(&step_limit->last) == step;
+}
 
 enum { SHARED_SAMPLES = 1 << 18, SHARED_STAGED = 1 << 14, SHARED_BENCH_NAME_MAX = 64 };
 

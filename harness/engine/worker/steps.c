@@ -6,7 +6,6 @@
 
 #include "harness/engine/worker/usage.h"
 #include "harness/lib/sys/clock.h"
-#include "harness/lib/sys/futex.h"
 
 /* True if ranks meet in every step. All must then do the same number of steps, or they hang. */
 static bool is_coupled(const struct worker *w)

@@ -6,11 +6,11 @@
 #ifndef CONTEND_ENGINE_WORKER_STEPS_H
 #define CONTEND_ENGINE_WORKER_STEPS_H
 
-#include "harness/contract/bench.h"
-#include "harness/contract/mpi_ops.h"
+#include "harness/engine/contract/bench.h"
+#include "harness/engine/contract/peers.h"
 #include "harness/engine/worker/barrier.h"
-#include "harness/engine/worker/perf.h"
 #include "harness/engine/worker/shared.h"
+#include "harness/engine/worker/usage.h"
 
 /* What is the worker's own; what its parent reads is in `slot`. */
 struct worker {

@@ -14,17 +14,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "harness/contract/cpu_samples.h"
-#include "harness/lib/base/bitset.h"
+#include "harness/engine/contract/device.h"
+#include "harness/lib/bitset.h"
+#include "harness/lib/err.h"
 #include "harness/lib/sys/cgroup.h"
-#include "harness/lib/sys/tree.h"
+#include "harness/lib/sys/task.h"
 
 #define USAGE_NO_ACCOUNTING "the kernel's accounting of the threads could not be read"
 #define USAGE_NO_SCHEDSTAT "the kernel offers no schedstat; blocked holds the wait"
 
 /*
  * The fields of struct usage, a line each. A new hardware counter is a line in USAGE_COUNTERS, and
- * one in perf.c with the kernel's name for it.
+ * one in usage.c with the kernel's name for it.
  *
  *   X(field, per_step, metric, unit, better, absent)
  *
@@ -60,13 +61,14 @@
 #define USAGE_CPUS(X)                                                                              \
     X(cpus_visited, false, "cpus_visited", "count", "none", NULL)
 
-/* User mode, all threads; see perf.h. */
+/* User mode, all threads; see usage.h. */
 #define USAGE_COUNTERS(X)                                                                          \
     X(instructions, true, "instructions_per_step", "count", "lower", NULL)                         \
     X(cycles, true, "cycles_per_step", "count", "lower", NULL)                                     \
     X(cache_misses, true, "cache_misses_per_step", "count", "lower", NULL)
 
 #define USAGE_FIELDS(X) USAGE_SCHEDULER(X) USAGE_FAULTS(X) USAGE_CPUS(X) USAGE_COUNTERS(X)
+
 /* clang-format on */
 
 /*
@@ -120,7 +122,7 @@ struct usage_snapshot {
 
 /*
  * Reads process `pid` (0 = the caller). The team is the threads registered in `cpu_samples`, or the
- * main thread if none has registered. Counters are NaN: perf.h reads them.
+ * main thread if none has registered. Counters are NaN: usage.h reads them.
  */
 void usage_read(pid_t pid, const struct cpu_samples *cpu_samples, struct usage_snapshot *out);
 
@@ -150,5 +152,30 @@ struct usage_machine {
     uint64_t at_ns;
 };
 void usage_machine_read(const struct bitset *cpus, struct usage_machine *out);
+
+/*
+ * Hardware counters of a worker by perf_event_open(2), USAGE_COUNTERS: in user mode, of every
+ * thread started after the call (inherit). Many virtual machines and containers refuse them; that
+ * is no error.
+ */
+
+#define PERF_ONE_MORE(...) +1
+enum { PERF_COUNTERS = 0 USAGE_COUNTERS(PERF_ONE_MORE) };
+#undef PERF_ONE_MORE
+
+struct perf {
+    int fd[PERF_COUNTERS]; /* -1 = refused */
+};
+
+/* Call before any library starts threads. Never fails: refused counters stay absent. */
+void perf_open(struct perf *perf);
+
+/* Writes all counts into so_far, or none; they are scaled if the kernel multiplexed counters. */
+void perf_read(const struct perf *perf, struct usage_snapshot *snapshot);
+
+void perf_close(struct perf *perf);
+
+/* For the parent: 0 if counters are available, else a negative errno with the reason. */
+int perf_probe(struct err *err);
 
 #endif

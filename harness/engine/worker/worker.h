@@ -2,8 +2,8 @@
 #ifndef CONTEND_ENGINE_WORKER_WORKER_H
 #define CONTEND_ENGINE_WORKER_WORKER_H
 
-#include "harness/contract/bench.h"
-#include "harness/contract/mpi_ops.h"
+#include "harness/engine/contract/bench.h"
+#include "harness/engine/contract/peers.h"
 #include "harness/engine/worker/shared.h"
 
 /*

@@ -2,9 +2,10 @@
 #ifndef CONTEND_LIB_SYS_AFFINITY_H
 #define CONTEND_LIB_SYS_AFFINITY_H
 
+#include <stddef.h>
 #include <sys/types.h>
 
-#include "harness/lib/base/bitset.h"
+#include "harness/lib/bitset.h"
 
 /* Gets the os_cpu set of thread `tid` (0 = the calling thread). 0, or -errno and an empty set. */
 int affinity_get(pid_t tid, struct bitset *cpus);
@@ -27,5 +28,18 @@ const struct bitset *affinity_at_start(void);
 
 /* Restores that mask for the calling thread. */
 void affinity_restore(void);
+
+/* Which CPU scheduler the kernel uses, from what the kernel exposes, never from its version. */
+
+/*
+ * "EEVDF" (the fair class from Linux 6.6 on), "EEVDF with BORE", "CFS", or "sched_ext: NAME"; if
+ * sched_ext schedules only tasks that ask for it, "EEVDF, and sched_ext: NAME for some". "" if the
+ * kernel exposes too little. `root` as in lib/sys/proc.h. Returns out.
+ *
+ * A kernel that places tasks by eligibility (Stoica and Abdel-Wahab 1995) has the symbol of their
+ * average virtual runtime (avg_vruntime); any kernel with the fair class has task_tick_fair. The
+ * version proves nothing: distributions backport schedulers, and sandboxes report their own.
+ */
+char *scheduler_read(const char *root, char *out, size_t size);
 
 #endif

@@ -1,8 +1,12 @@
 #include "harness/lib/sys/clock.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stddef.h>
 #include <stdlib.h>
-#include <time.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 uint64_t clock_read_ns(clockid_t clock)
 {
@@ -62,4 +66,16 @@ uint64_t clock_cost_ns(void)
     uint64_t median = cost[BATCHES / 2];
     /* A tick is 40 ns on an Arm machine whose counter runs at 25 MHz. */
     return median > tick || tick == UINT64_MAX ? median + !median : tick;
+}
+
+void futex_wait_while(_Atomic uint32_t *word, uint32_t value)
+{
+    while (atomic_load_explicit(word, memory_order_acquire) == value)
+        (void)syscall(SYS_futex, word, FUTEX_WAIT, value, NULL, NULL, 0);
+}
+
+void futex_set(_Atomic uint32_t *word, uint32_t value)
+{
+    atomic_store_explicit(word, value, memory_order_release);
+    (void)syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }

@@ -5,6 +5,7 @@
 #ifndef CONTEND_LIB_SYS_CLOCK_H
 #define CONTEND_LIB_SYS_CLOCK_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -28,5 +29,13 @@ uint64_t clock_cost_ns(void);
 
 /* Intervals shorter than this many clock calls are refused: the calls would distort them. */
 enum { CLOCK_MIN_INTERVAL_CALLS = 100 };
+
+/* A 32-bit word in shared memory on which processes sleep. Linux futex(2), not private. */
+
+/* Sleeps until *word != value. */
+void futex_wait_while(_Atomic uint32_t *word, uint32_t value);
+
+/* Stores the value and wakes every sleeper. */
+void futex_set(_Atomic uint32_t *word, uint32_t value);
 
 #endif

@@ -10,9 +10,10 @@
 #define CONTEND_LIB_SYS_PROCESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
-#include "harness/lib/sys/tree.h"
+#include "harness/lib/sys/task.h"
 
 struct process {
     pid_t pid;  /* read only; 0 = none, or its end was seen */
@@ -78,7 +79,7 @@ void process_adopt(bool adopts);
 void process_reap_others(const struct process *kept);
 
 /*
- * Signals all live descendants of process `root` (tree.h), which may be this process, but not
+ * Signals all live descendants of process `root` (task.h), which may be this process, but not
  * `root` itself. Uses pidfds, checked against PID reuse, where the kernel has them. Returns the
  * number of live descendants, also if a signal failed.
  */
@@ -122,5 +123,22 @@ void process_keep_children(void);
  * continued; at once in an orphaned process group, where nobody could continue it.
  */
 void process_stop_self(void);
+
+/* Runs a shell command and keeps the begin of its output: with a time limit, and until a signal. */
+struct shell {
+    const char *line;
+    double limit_s;
+    bool with_errors;         /* keeps stderr too; else it is that of this process */
+    bool (*stops)(void *arg); /* true: end it now; asked 50 times a second; NULL = never */
+    void *stops_arg;
+};
+
+/*
+ * Waits for the end of the shell, whether or not its output is open, then returns 0 and *status for
+ * waitpid's macros. Output that does not fit into `text` is dropped. -ETIME and -EINTR: it did not
+ * end within the limit, or before `stops`, and was killed with its process group; other -errno: it
+ * could not be started.
+ */
+int shell_run(const struct shell *shell, char *text, size_t size, int *status);
 
 #endif

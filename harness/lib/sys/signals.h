@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "harness/lib/base/err.h"
+#include "harness/lib/err.h"
 
 struct signals {
     int fd;

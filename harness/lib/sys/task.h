@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "harness/lib/bitset.h"
+
 /* Of a name, 15 characters and a 0; of the text of a file "stat". */
 enum { TASK_NAME_MAX = 16, TASK_STAT_MAX = 1024 };
 
@@ -63,5 +65,105 @@ double task_weight(int nice);
  */
 DIR *task_open(pid_t pid);
 pid_t task_next(DIR **folder);
+
+/*
+ * All descendants of a process, from /proc: their resource use, the CPUs they ran on, and their
+ * CPU masks. The observer is their ancestor and adopts those whose parent ends (process_adopt), so
+ * that none is lost.
+ *
+ * The kernel keeps the CPU time of an ended process for its waiter, but not its run-queue wait. The
+ * wait is known up to the last sample before a thread's end. When the run ends, it is scaled up by
+ * the ratio of the kernel's CPU time to the CPU time that samples saw.
+ */
+enum {
+    TREE_PROCESSES = 512, /* room that a caller of tree_list offers */
+    TREE_MASKS = 8,
+    TREE_MASK_PERSISTS_MS = 200
+};
+
+struct tree_process {
+    pid_t pid, parent;
+    uint64_t started; /* clock ticks since boot: with pid, the same process and no other */
+    bool ended;       /* not reaped yet */
+};
+
+/*
+ * Lists at most `most` descendants of `root`, parents first, without `root`. Returns their number.
+ * Processes that begin or end meanwhile may be missing.
+ */
+unsigned tree_list(pid_t root, struct tree_process *out, unsigned most);
+
+/* True if the process still exists and its PID was not reused. */
+bool tree_is_same(const struct tree_process *process);
+
+/* Resource use, summed over runs. Zeroed = none. */
+struct tree_used {
+    double oncpu_s, runqueue_s; /* mean per thread of the team; the means of runs are added */
+    double cpu_s;               /* of all threads */
+    double voluntary_switches, involuntary_switches, minor_faults, major_faults;
+    unsigned team;     /* most threads seen busy at the same time */
+    bool no_schedstat; /* runqueue_s is unknown */
+};
+
+/* A thread whose CPU mask differs from the plan. */
+struct tree_mask {
+    char name[TASK_NAME_MAX];
+    int tid;
+    struct bitset cpus;
+    bool outside_plan; /* it contains CPUs that are not in the plan */
+    bool persists; /* for TREE_MASK_PERSISTS_MS or more: libraries also bind a thread for moments */
+    uint64_t since_ns, seen_ns; /* first and last sample of an unbroken series that saw it */
+};
+
+struct tree_thread {
+    int pid, tid;
+    uint64_t started;
+    uint64_t oncpu_ns, runqueue_ns; /* at the last sample that saw it */
+    uint64_t counted_ns;            /* sum of both when the team was last counted */
+    uint64_t sampled_ns;            /* time of that sample */
+};
+
+struct tree {
+    struct bitset planned;
+    struct tree_used used; /* up to the last sample */
+    uint32_t nmasks;
+    struct tree_mask mask[TREE_MASKS];
+
+    struct tree_used before; /* use of the runs that have ended */
+    double cpu_s_before;     /* the kernel's count when the run began */
+    uint64_t counted_ns;     /* when the team was last counted */
+    uint64_t sampled_ns;     /* time of the previous sample */
+    unsigned team;
+    double ended_oncpu_s, ended_runqueue_s; /* of threads that left `thread` */
+    uint32_t nthreads, room, next;          /* used, allocated, where the next search begins */
+    struct tree_thread *thread;             /* freed by tree_end */
+};
+
+/* Called by tree_sample for a thread, with the CPU on which it was last seen. */
+typedef void tree_thread_ran(void *arg, int tid, unsigned os_cpu, uint64_t at_ns);
+
+/* Begins a run. Call it before any process of the run starts. */
+void tree_begin(struct tree *tree, const struct bitset *planned);
+
+/* Samples all descendants; calls `seen` for each thread that ran since the last sample. */
+void tree_sample(struct tree *tree, tree_thread_ran *seen, void *arg);
+
+/* Ends a run. Call it after all its processes were reaped. */
+void tree_end(struct tree *tree);
+
+/* CPU time that a process has used so far, all its threads. */
+struct tree_use {
+    pid_t pid;
+    uint64_t started;
+    double cpu_s;
+    char name[TASK_NAME_MAX];
+};
+
+/* Lists at most `most` processes of the machine, without this process and its children. Returns
+ * their number. */
+unsigned tree_list_others(struct tree_use *out, unsigned most);
+
+/* CPU time of process `pid` and its descendants, also ended ones, where /proc is readable. */
+double tree_cpu_s(pid_t pid);
 
 #endif

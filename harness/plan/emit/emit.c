@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/base/str.h"
+#include "harness/lib/str.h"
 #include "harness/plan/emit/parts.h"
 #include "harness/plan/emit/quote.h"
 

@@ -10,8 +10,8 @@
 
 #include <stdbool.h>
 
-#include "harness/contract/finding.h"
-#include "harness/plan/placement/plan.h"
+#include "harness/lib/finding.h"
+#include "harness/plan/plan.h"
 
 enum emit_format {
     EMIT_COMMANDS, /* lines to paste into a shell: "  ... &" for each worker, and "  wait" */
@@ -38,7 +38,7 @@ struct emit_job {
     bool renumbered; /* CUDA_VISIBLE_DEVICES is set here: only UUIDs identify a GPU elsewhere */
     const struct findings *findings; /* about the plan, as comments in the text; NULL = none */
     char *(*get)(const char *name);  /* getenv where `commands` are pasted; NULL = no variable
-                                        of plan/emit/inherited.h is set there */
+                                        of plan/emit/quote.h is set there */
     bool memory_refused;             /* memory cannot be bound there: `commands` do not try */
 };
 

@@ -2,10 +2,10 @@
 #ifndef CONTEND_PLAN_EMIT_PARTS_H
 #define CONTEND_PLAN_EMIT_PARTS_H
 
-#include "harness/lib/base/strbuf.h"
+#include "harness/lib/text.h"
 #include "harness/plan/emit/emit.h"
-#include "harness/plan/emit/inherited.h"
-#include "harness/plan/placement/placeholders.h"
+#include "harness/plan/emit/quote.h"
+#include "harness/plan/placeholders.h"
 
 struct emit_variable {
     char name[24], value[64];

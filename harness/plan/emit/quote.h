@@ -4,7 +4,9 @@
 
 #include <stdbool.h>
 
-#include "harness/lib/base/strbuf.h"
+#include "harness/lib/finding.h"
+#include "harness/lib/text.h"
+#include "harness/plan/plan.h"
 
 /* A word for a POSIX shell. */
 void quote_shell(struct strbuf *out, const char *word);
@@ -29,5 +31,25 @@ void quote_base64(struct strbuf *out, const char *text, size_t length);
 
 /* True when a batch file, wsl.exe and a shell all take the word as it is. */
 bool quote_is_plain_everywhere(const char *word);
+
+/*
+ * Environment variables that would undo a plan if workers inherited them: they bind threads
+ * elsewhere, or change the size of teams. Pure: `get` is getenv, or a test's substitute.
+ */
+
+/* These set the size of a team. MKL and OpenBLAS use OMP_NUM_THREADS if their own is not set. */
+enum { INHERITED_TEAMS = 3 };
+extern const char *const inherited_teams[INHERITED_TEAMS];
+
+/*
+ * Appends each name that the workers must not inherit, preceded by `before`. With `get`, only names
+ * that are set, and then inherited_teams except OMP_NUM_THREADS, too. `get` may be NULL.
+ */
+void inherited_add(struct strbuf *out, const struct plan *plan, const char *before,
+                   char *(*get)(const char *name));
+
+/* Adds one finding about the names that are set, if any. The only error is -ENOMEM. */
+int inherited_check(const struct plan *plan, char *(*get)(const char *name),
+                    struct findings *findings, struct err *err);
 
 #endif

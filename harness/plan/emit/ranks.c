@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "harness/lib/base/str.h"
+#include "harness/lib/str.h"
 #include "harness/plan/emit/quote.h"
 #include "harness/plan/emit/script.h"
 

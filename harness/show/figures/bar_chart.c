@@ -1,14 +1,16 @@
-/* Figures of the kind FIGURE_BARS: places along the axis, and one or more bars at each place. */
 #include <errno.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/base/units.h"
-#include "harness/show/data/dat.h"
-#include "harness/show/data/names.h"
-#include "harness/show/data/series.h"
+#include "harness/lib/str.h"
+#include "harness/lib/units.h"
+#include "harness/record/format.h"
+#include "harness/show/figures/dat.h"
+#include "harness/show/figures/dots.h"
+#include "harness/show/figures/series.h"
+
+/* Figures of the kind FIGURE_BARS: places along the axis, and one or more bars at each place. */
 
 /* Beyond this ratio of values the axis is logarithmic, because short bars would be invisible. */
 #define FAR 200
@@ -119,4 +121,208 @@ int figure_bars(const struct figure_data *data, FILE *out, struct err *err)
     names_put(&bars.kinds, "names", out);
     put_bars(&bars, out);
     return 0;
+}
+
+/* Figures of the kind FIGURE_DOTS: a panel per metric, a line per key, a dot per GPU. */
+
+enum { COLOURS = 16, MARKS = 2 };
+
+struct chart {
+    const struct figure_data *data;
+    const struct arm *arm;
+    struct dots dots;
+    unsigned units; /* highest GPU number plus 1 */
+    bool has_both;  /* the figure uses both marks */
+};
+
+/* "sync, spin": the value's labels along the dimensions that make a line. */
+static const char *format_line(const struct chart *chart, const struct figure_panel *panel,
+                               const struct dims *at)
+{
+    const char *buf = "";
+    for (size_t i = 0; i < FIGURE_SERIES && panel->lines[i]; i++)
+        if (dims_has(at, panel->lines[i]))
+            str_add(&buf, ", ", "%s", dims_value(chart->data->bench, at, panel->lines[i]));
+    return buf;
+}
+
+static size_t find_line(struct chart *chart, unsigned panel, const char *label)
+{
+    struct dots *dots = &chart->dots;
+    for (size_t i = 0; i < dots->nlines; i++)
+        if (dots->lines[i].panel == panel && strcmp(dots->lines[i].label, label) == 0)
+            return i;
+    return dots_add_line(dots, panel, label);
+}
+
+/* The mark of a value: a diamond for the second label of `split`. */
+static enum dot_mark mark_of(const struct bench_figure *figure, const struct dims *at)
+{
+    const struct dims diamond = DIMS({figure->split, 1});
+    return figure->split && dims_has(at, figure->split) && dims_agree(at, &diamond) ? DOT_DIAMOND
+                                                                                    : DOT_CIRCLE;
+}
+
+/* The number of a GPU, or -1. */
+static int unit_of(const struct figure_data *data, const struct dims *at)
+{
+    int unit = dims_ordinal(data->bench, at, data->figure->x.dim);
+    return unit < BENCH_NODES ? unit : -1;
+}
+
+/* GPUs go down from the top of a line; with two marks, the first has the upper half. */
+static double height_of(const struct chart *chart, int unit, enum dot_mark mark)
+{
+    bool halves = chart->has_both;
+    double step = (halves ? 0.36 : 0.72) / chart->units, middle = (chart->units - 1) / 2.0;
+    return (middle - unit) * step + (!halves ? 0 : mark == DOT_CIRCLE ? 0.21 : -0.21);
+}
+
+static int add_row(struct chart *chart, unsigned panel, const struct figure_panel *of,
+                   const struct row *row)
+{
+    const struct bench_figure *figure = chart->data->figure;
+    int unit = unit_of(chart->data, &row->shown);
+    if (unit < 0 || !dims_agree(&row->shown, of->only))
+        return 0;
+    const char *label = format_line(chart, of, &row->shown);
+    size_t line = find_line(chart, panel, label);
+    if (line == SIZE_MAX)
+        return -ENOMEM;
+    enum dot_mark mark = mark_of(figure, &row->shown);
+    const struct dot dot = {line,
+                            row->median,
+                            row->ci_low,
+                            row->ci_high,
+                            height_of(chart, unit, mark),
+                            (unsigned)unit % COLOURS,
+                            mark};
+    return dots_add(&chart->dots, &dot) ? 0 : -ENOMEM;
+}
+
+/* Sets the heading of the numbers at the right: the label's unit and the split, "GB/s alone". */
+static void report_right(const struct chart *chart, struct dots_panel *panel)
+{
+    const struct figure_data *data = chart->data;
+    const char *unit = strchr(panel->label, '(');
+    unit = unit ? unit + 1 : "";
+    for (int i = 0; i < 1 + chart->has_both; i++) {
+        const struct dims split = DIMS({data->figure->split, i});
+        const char *text = chart->has_both ? format_dims(data->bench, &split) : "";
+        panel->right[i] = str_fmt("%.*s %.24s", (int)strcspn(unit, ",)"), unit, text);
+    }
+}
+
+/* Adds a panel, unless it has no value. */
+static int add_panel(struct chart *chart, const struct figure_panel *of)
+{
+    struct dots_panel panel = {.label = of->label, .log = of->log};
+    report_right(chart, &panel);
+    unsigned number = dots_add_panel(&chart->dots, &panel);
+    size_t at = 0;
+    int rc = 0;
+    for (const struct row *row;
+         number < DOTS_PANELS && !rc &&
+         (row = rows_next(&chart->data->analysis->rows, chart->arm, of->metric, &at));)
+        rc = add_row(chart, number, of, row);
+    if (number < DOTS_PANELS && !chart->dots.panels[number].nlines)
+        chart->dots.npanels--;
+    return rc;
+}
+
+/* Sets `units` and `has_both`. */
+static void count_units(struct chart *chart)
+{
+    const struct figure_data *data = chart->data;
+    for (const struct figure_panel *panel = data->figure->panels; panel->metric; panel++) {
+        size_t at = 0;
+        for (const struct row *row;
+             (row = rows_next(&data->analysis->rows, chart->arm, panel->metric, &at));) {
+            int unit = unit_of(data, &row->shown);
+            chart->has_both = chart->has_both || mark_of(data->figure, &row->shown) == DOT_DIAMOND;
+            chart->units = unit >= (int)chart->units ? (unsigned)unit + 1 : chart->units;
+        }
+    }
+}
+
+/* "49.2 to 51.3"; a single value if both ends print the same. */
+static const char *format_range(double least, double most)
+{
+    const char *low = dots_format(least);
+    const char *high = dots_format(most);
+    return str_fmt("%s%s%s", low, strcmp(low, high) ? " to " : "", strcmp(low, high) ? high : "");
+}
+
+static void report_values(struct dots *dots)
+{
+    for (size_t i = 0; i < dots->nlines; i++)
+        for (int mark = 0; mark < MARKS; mark++) {
+            struct dots_line *line = &dots->lines[i];
+            if (line->least[mark] <= line->most[mark])
+                line->text[mark] = format_range(line->least[mark], line->most[mark]);
+        }
+}
+
+static void add_keys(struct chart *chart)
+{
+    const struct bench_figure *figure = chart->data->figure;
+    chart->dots.ncolours = chart->units < COLOURS ? chart->units : COLOURS;
+    for (unsigned unit = 0; unit < chart->dots.ncolours; unit++) {
+        const char *text = str_fmt("%s %u%s", figure->x.label, unit,
+                                   unit + COLOURS < chart->units ? ", and so on" : "");
+        dots_add_key(&chart->dots, (int)unit, DOT_CIRCLE, text);
+    }
+    for (int i = 0; i < MARKS && chart->has_both; i++) {
+        const struct dims split = DIMS({figure->split, i});
+        dots_add_key(&chart->dots, -1, i ? DOT_DIAMOND : DOT_CIRCLE,
+                     format_dims(chart->data->bench, &split));
+    }
+}
+
+/* Lists GPUs without a value, and why: "GPU 1: failed: its memory is worn out". */
+static void add_absent(const struct chart *chart, const char **text)
+{
+    const struct figure_data *data = chart->data;
+    for (size_t i = 0; i < data->analysis->rows.n; i++) {
+        const struct row *row = &data->analysis->rows.row[i];
+        int unit = row->arm == chart->arm ? unit_of(data, &row->dims) : -1;
+        if (unit >= 0 && isnan(row->median) && strcmp(row->metric, data->figure->metric) == 0)
+            str_add(text, ". ", "%s %d: %s: %.*s", data->figure->x.label, unit,
+                    status_name(row->status), DAT_REASON_MOST, row->reason);
+    }
+}
+
+static int draw(struct chart *chart, FILE *out, struct err *err)
+{
+    const struct figure_data *data = chart->data;
+    int rc = 0;
+    count_units(chart);
+    for (const struct figure_panel *panel = data->figure->panels; panel->metric && !rc; panel++)
+        rc = add_panel(chart, panel);
+    if (rc)
+        return err_set(err, rc, "out of memory for the dots of %s", data->figure->name);
+    if (!chart->dots.n)
+        return err_set(err, -ENODATA, "the run has no %s of a %s", data->figure->metric,
+                       data->figure->x.label);
+    report_values(&chart->dots);
+    add_keys(chart);
+    const char *rest = data->figure->note ? data->figure->note : "";
+    add_absent(chart, &rest);
+    dat_put_figure_heading(data, chart->arm, dat_format_rounds(data, data->figure->how, "s"), rest,
+                           DOTS_COLUMNS, out);
+    dots_put(&chart->dots, out);
+    return 0;
+}
+
+int figure_dots(const struct figure_data *data, FILE *out, struct err *err)
+{
+    struct chart chart = {.data = data};
+    const struct figure_panel *panel = data->figure->panels;
+    for (; panel->metric && !chart.arm; panel++)
+        chart.arm = dat_find_arm(data, panel->metric);
+    if (!chart.arm)
+        return err_set(err, -ENODATA, "the run has no value of %s", data->figure->metric);
+    int rc = draw(&chart, out, err);
+    dots_free(&chart.dots);
+    return rc;
 }

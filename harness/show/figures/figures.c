@@ -6,15 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/lib/files/file.h"
-#include "harness/lib/say/log.h"
-#include "harness/rows/rounds.h"
-#include "harness/rows/scaling.h"
-#include "harness/show/data/dat.h"
-#include "harness/show/draw/files.h"
-#include "harness/show/draw/found.h"
-#include "harness/show/draw/gnuplot.h"
-#include "harness/show/draw/scripts.h"
+#include "harness/lib/sys/file.h"
+#include "harness/lib/sys/log.h"
+#include "harness/record/analysis.h"
+#include "harness/record/rounds.h"
+#include "harness/show/figures/dat.h"
+#include "harness/show/figures/files.h"
+#include "harness/show/figures/gnuplot.h"
+#include "harness/show/figures/scripts.h"
 
 /* Figures of runs with steps. The slowest to draw come first, because two are drawn at a time. */
 static const struct drawing {

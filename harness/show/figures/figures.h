@@ -1,7 +1,7 @@
 /*
  * The figures of a run: <out>/plots/ has each as SVG, PNG and the .dat file that it was drawn from.
  * Runs with steps have throughput, efficiency, step_time, loss and occupancy; the others come from
- * the benchmarks (contract/figure.h).
+ * the benchmarks (engine/contract/figure.h).
  *
  * The scripts of plots/ are compiled into the program. To draw a figure with another script:
  *
@@ -14,9 +14,9 @@
 
 #include <stdbool.h>
 
-#include "harness/lib/base/err.h"
+#include "harness/lib/err.h"
 #include "harness/lib/sys/signals.h"
-#include "harness/rows/analysis.h"
+#include "harness/record/analysis.h"
 
 /*
  * `title_host` describes the machine in the figures' subtitles; characters other than those of

@@ -4,13 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "harness/lib/base/bitset.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/base/units.h"
-#include "harness/lib/stats/stats.h"
-#include "harness/show/data/dat.h"
-#include "harness/show/data/heat.h"
+#include "harness/lib/bitset.h"
+#include "harness/lib/stats.h"
+#include "harness/lib/str.h"
+#include "harness/lib/units.h"
+#include "harness/show/figures/dat.h"
 
 enum { ACROSS, DOWN, AXES };
 

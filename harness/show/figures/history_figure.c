@@ -9,14 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/say/log.h"
-#include "harness/lib/stats/stats.h"
-#include "harness/show/data/dat.h"
-#include "harness/show/draw/files.h"
-#include "harness/show/draw/gnuplot.h"
-#include "harness/show/draw/scripts.h"
-#include "harness/verdict/pairs/comparison.h"
+#include "harness/lib/stats.h"
+#include "harness/lib/str.h"
+#include "harness/lib/sys/log.h"
+#include "harness/show/figures/dat.h"
+#include "harness/show/figures/files.h"
+#include "harness/show/figures/gnuplot.h"
+#include "harness/show/figures/scripts.h"
+#include "harness/verdict/comparison.h"
 
 /* The last one is the control's (canary), if there is one. */
 struct panels {

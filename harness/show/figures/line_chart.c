@@ -3,12 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/units.h"
-#include "harness/show/data/curves.h"
-#include "harness/show/data/dat.h"
-#include "harness/show/data/marks.h"
-#include "harness/show/data/series.h"
+#include "harness/lib/str.h"
+#include "harness/lib/units.h"
+#include "harness/show/figures/dat.h"
+#include "harness/show/figures/series.h"
 
 /* An axis whose low end is below this share of the high end begins at 0: readers compare
  * heights. */

@@ -15,10 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
-#include "harness/show/data/dat.h"
-#include "harness/show/data/lines.h"
+#include "harness/lib/str.h"
+#include "harness/show/figures/dat.h"
+#include "harness/show/figures/lines.h"
 
 enum {
     HOLD_MS = 20,

@@ -1,12 +1,11 @@
 /* Figures of runs with steps: efficiency, time of a step, loss. */
 #include <math.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/base/units.h"
-#include "harness/lib/stats/stats.h"
-#include "harness/show/data/dat.h"
-#include "harness/show/data/lines.h"
+#include "harness/lib/stats.h"
+#include "harness/lib/str.h"
+#include "harness/lib/units.h"
+#include "harness/show/figures/dat.h"
+#include "harness/show/figures/lines.h"
 
 enum { POINTS_PER_ARM = 400, STYLES = 3 };
 

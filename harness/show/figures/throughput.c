@@ -1,22 +1,23 @@
-/*
- * Before and after in one figure: the speed-up of each placement over the default in each round,
- * and the median with its interval, both as in the table and the recommendation.
- */
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/base/units.h"
-#include "harness/lib/stats/stats.h"
-#include "harness/rows/format.h"
-#include "harness/rows/metric.h"
-#include "harness/show/data/dat.h"
-#include "harness/show/data/dots.h"
-#include "harness/show/data/lines.h"
-#include "harness/verdict/advice/advice.h"
+#include "harness/lib/stats.h"
+#include "harness/lib/str.h"
+#include "harness/lib/units.h"
+#include "harness/record/analysis.h"
+#include "harness/record/format.h"
+#include "harness/record/metric.h"
+#include "harness/show/figures/dat.h"
+#include "harness/show/figures/dots.h"
+#include "harness/show/figures/lines.h"
+#include "harness/verdict/advice.h"
+
+/*
+ * Before and after in one figure: the speed-up of each placement over the default in each round,
+ * and the median with its interval, both as in the table and the recommendation.
+ */
 
 /* "98.2k items/s". */
 static const char *format_rate(const struct figure_data *data, size_t arm)
@@ -135,5 +136,88 @@ int figure_throughput(const struct figure_data *data, FILE *out, struct err *err
     }
     dots_free(&dots);
     lines_free(&lines);
+    return rc;
+}
+
+/* Line charts of throughput and of efficiency over the number of workers. */
+
+/* The input of one figure. */
+struct shown {
+    const struct figure_data *data;
+    const char *metric;
+    double most;
+    struct scaling scaling;
+};
+
+static const struct row *row_at(const struct shown *shown, size_t count, size_t placement)
+{
+    int arm = shown->scaling.arm[count][placement];
+    const struct row *row = arm < 0 ? NULL
+                                    : rows_find(&shown->data->analysis->rows,
+                                                &shown->data->result->arms[arm], shown->metric);
+    return row && !isnan(row->median) ? row : NULL;
+}
+
+static int read_curves(const struct figure_data *data, const char *metric, struct shown *shown,
+                       struct err *err)
+{
+    *shown = (struct shown){.data = data, .metric = metric};
+    if (!scaling_read(data->result, &shown->scaling))
+        return err_set(err, -ENODATA, "one number of workers makes no curve");
+    for (size_t c = 0; c < shown->scaling.ncounts; c++)
+        for (size_t p = 0; p < shown->scaling.nplacements; p++) {
+            const struct row *row = row_at(shown, c, p);
+            if (row)
+                shown->most = fmax(shown->most, fmax(row->median, row->ci_high));
+        }
+    return shown->most > 0 ? 0 : err_set(err, -ENODATA, "no placement finished a round");
+}
+
+static void put(const struct shown *shown, const char *what, const char *label, FILE *out)
+{
+    const struct scaling *scaling = &shown->scaling;
+    unsigned first = scaling->counts[0], last = scaling->counts[scaling->ncounts - 1];
+    bool log = last >= 16 * first;
+    struct curves curves = {.x = {.label = "workers", .log = log},
+                            .y = {.label = label},
+                            .x_ends = {log ? first * 0.9 : 0, last * 1.05},
+                            .y_ends = {0, shown->most * 1.12}};
+    for (size_t p = 0; p < scaling->nplacements; p++)
+        (void)names_add(&curves.names, placement_infos[scaling->placements[p]].name);
+    dat_put_heading(shown->data, what, 0,
+                    dat_format_rounds(shown->data, "All workers together", "s"), CURVES_COLUMNS,
+                    out);
+    curves_put_axes(&curves, out);
+    for (size_t p = 0; p < scaling->nplacements; p++) {
+        curves_put_line(p, out);
+        for (size_t c = 0; c < scaling->ncounts; c++) {
+            const struct row *row = row_at(shown, c, p);
+            if (row)
+                curves_put_point(scaling->counts[c], row->median, row->ci_low, row->ci_high, out);
+        }
+    }
+}
+
+int figure_workers(const struct figure_data *data, FILE *out, struct err *err)
+{
+    struct shown shown;
+    int rc = read_curves(data, METRIC_RATE, &shown, err);
+    if (rc)
+        return rc;
+    const char *unit = "";
+    for (size_t i = 0; i < data->result->narms && !unit[0]; i++)
+        unit = data->analysis->rounds.arms[i].rate_unit;
+    const char *label = str_fmt("%s of all workers", unit);
+    put(&shown, "throughput of all workers, by their number", label, out);
+    return 0;
+}
+
+int figure_workers_efficiency(const struct figure_data *data, FILE *out, struct err *err)
+{
+    struct shown shown;
+    int rc = read_curves(data, "efficiency", &shown, err);
+    if (!rc)
+        put(&shown, "parallel efficiency, by the number of workers",
+            "efficiency (alone on a slice: 1)", out);
     return rc;
 }

@@ -4,12 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/base/units.h"
-#include "harness/lib/stats/stats.h"
-#include "harness/machine/topo/topo_gpu.h"
-#include "harness/rows/row.h"
+#include "harness/lib/stats.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
+#include "harness/lib/units.h"
+#include "harness/machine/topo_gpu.h"
 #include "harness/validate/rules/check.h"
 
 /*

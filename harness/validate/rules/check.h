@@ -8,7 +8,7 @@
 #ifndef CONTEND_VALIDATE_RULES_CHECK_H
 #define CONTEND_VALIDATE_RULES_CHECK_H
 
-#include "harness/contract/finding.h"
+#include "harness/lib/finding.h"
 #include "harness/validate/rules/rules.h"
 
 /* The state while one rule is judged. */

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/machine/topo/topo_gpu.h"
 #include "harness/validate/rules/check.h"
 
 static bool driver_shows(const struct topo *topo, const char *bdf)

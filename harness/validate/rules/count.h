@@ -2,7 +2,7 @@
 #ifndef CONTEND_VALIDATE_RULES_COUNT_H
 #define CONTEND_VALIDATE_RULES_COUNT_H
 
-#include "harness/machine/facts/facts.h"
+#include "harness/machine/facts.h"
 #include "harness/validate/rules/limit.h"
 
 /* NaN: the bus cannot be read. */

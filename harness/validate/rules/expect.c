@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/base/similar.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/base/units.h"
+#include "harness/lib/similar.h"
+#include "harness/lib/str.h"
+#include "harness/lib/units.h"
 #include "harness/validate/rules/check.h"
 #include "harness/validate/rules/count.h"
 

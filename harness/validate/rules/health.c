@@ -1,7 +1,7 @@
 /* Rules of the health of GPUs: memory, clocks, modes, fabric, and whether collectives end. */
 #include <math.h>
 
-#include "harness/machine/gpu/driver.h"
+#include "harness/machine/gpu_driver.h"
 #include "harness/validate/rules/check.h"
 
 static bool is_shared_without_mps(const struct unit *unit)

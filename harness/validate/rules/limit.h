@@ -14,9 +14,9 @@
 
 #include <stddef.h>
 
-#include "harness/contract/finding.h"
-#include "harness/machine/facts/facts.h"
-#include "harness/machine/gpu/health.h"
+#include "harness/lib/finding.h"
+#include "harness/machine/facts.h"
+#include "harness/machine/gpu_health.h"
 
 enum limit_of {
     OF_MACHINE,

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/lib/base/str.h"
+#include "harness/lib/str.h"
 #include "harness/validate/rules/check.h"
 
 /*

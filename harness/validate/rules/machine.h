@@ -1,11 +1,11 @@
 /*
  * What a kind of machine must have, and how fast it must be: facts, each with a source, from files
- * (validate/files/machine_file.h). Pure.
+ * (validate/files.h). Pure.
  */
 #ifndef CONTEND_VALIDATE_RULES_MACHINE_H
 #define CONTEND_VALIDATE_RULES_MACHINE_H
 
-#include "harness/machine/facts/facts.h"
+#include "harness/machine/facts.h"
 
 enum { MACHINE_FACTS_MAX = 32, MACHINE_NAME_MAX = 64 };
 

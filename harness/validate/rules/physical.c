@@ -3,9 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/units.h"
-#include "harness/machine/topo/topo_gpu.h"
+#include "harness/lib/str.h"
+#include "harness/lib/units.h"
 #include "harness/validate/rules/check.h"
 
 /*

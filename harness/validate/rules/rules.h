@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/contract/finding.h"
-#include "harness/machine/facts/facts.h"
+#include "harness/lib/finding.h"
+#include "harness/machine/facts.h"
 #include "harness/validate/rules/limit.h"
 #include "harness/validate/rules/machine.h"
 
@@ -142,5 +142,29 @@ struct rules_verdict {
 };
 /* strict: warnings fail. of: what was judged, "2xh200-sxm". */
 struct rules_verdict rules_verdict(const struct findings *findings, bool strict, const char *of);
+
+/*
+ * Waivers: failures of `contend validate` that somebody accepts, for a reason and until a day.
+ * Pure; validate/files.h reads them.
+ */
+struct waiver {
+    char rule[32];
+    char unit[160]; /* the subject, or a word of it: "GPU 2", "0000:3b:00.0"; "" = all units */
+    char reason[160];
+    char until[11]; /* "2026-12-31": the last day on which it counts */
+    unsigned line;  /* in the file, for messages */
+};
+
+struct waivers {
+    size_t n, capacity;
+    struct waiver *all; /* owned */
+};
+
+/*
+ * Turns failures that a waiver covers into warnings that give its reason. Covered failures and
+ * warnings do not fail a strict verdict either. A waiver after its day does not count, and the
+ * failure says so. `today` has the form of `until`.
+ */
+void waive_findings(const struct waivers *waivers, const char *today, struct findings *findings);
 
 #endif

@@ -4,12 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/base/text.h"
-#include "harness/lib/base/units.h"
-#include "harness/machine/topo/topo_gpu.h"
-#include "harness/rows/row.h"
+#include "harness/lib/text.h"
+#include "harness/lib/units.h"
+#include "harness/machine/topo_gpu.h"
 #include "harness/validate/rules/check.h"
-#include "harness/verdict/odd/outlier.h"
+#include "harness/verdict/outlier.h"
 
 /* True if the GPUs are of one model, so that their figures are comparable. */
 static bool are_of_one_model(struct checks *checks)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats.h"
 
 /* Runs on either side of a place that the test uses. */
 static const size_t widths[] = {6, 12, 24, 48};

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
-#include "harness/rows/format.h"
+#include "harness/lib/str.h"
+#include "harness/lib/text.h"
+#include "harness/record/format.h"
 #include "harness/verdict/evidence.h"
-#include "harness/verdict/runs/control.h"
+#include "harness/verdict/verdict.h"
 
 /* Two-sided 95% for a change of the machine itself. */
 #define MACHINE_TAIL 0.025

@@ -21,13 +21,13 @@
  * changes of nanoseconds do not count.
  *
  * Noisy rows take part with a wider spread. A censored row is a bound: it can only show a change
- * that it understates. If the controls (control.h) show that the machine itself changed, every
+ * that it understates. If the controls (verdict.h) show that the machine itself changed, every
  * interval is wider by that much.
  */
 #ifndef CONTEND_VERDICT_RUNS_COMPARE_H
 #define CONTEND_VERDICT_RUNS_COMPARE_H
 
-#include "harness/verdict/pairs/comparison.h"
+#include "harness/verdict/comparison.h"
 #include "harness/verdict/runs/pairing.h"
 
 /* The chance that a comparison without a change says FASTER or SLOWER anywhere. */
@@ -61,7 +61,7 @@ void apart_explain(const struct pairing *pairing, const struct pair *pair,
 
 /*
  * Revises the outcomes where most runs of a side are no evidence, because the machine was too busy
- * (busy_find in verdict/odd/odd.h).
+ * (busy_find in verdict/odd.h).
  *
  * - One side is disturbed: the disturbance explains that this side is worse, and SAME shows
  *   nothing. If the disturbed side is better, the outcome stays.

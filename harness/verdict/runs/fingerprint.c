@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats.h"
+#include "harness/lib/str.h"
 
 /* A distance within same_units is the same class; a part beyond named_units is named. */
 static const double same_units = 1, named_units = 2;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/machine/facts/key.h"
+#include "harness/machine/key.h"
 
 enum { FINGERPRINT_VALUES = 64, FINGERPRINT_PARTS = 16 };
 
@@ -25,7 +25,7 @@ struct fingerprint_value {
 struct fingerprint {
     char host[ENV_HOST_LABEL_MAX], started[32];       /* "" = unknown */
     char cpu_model[96], gpu_model[96];                /* "" = unknown */
-    char key[MACHINE_KEY_MAX], kind[MACHINE_KEY_MAX]; /* of machine/facts/key.h */
+    char key[MACHINE_KEY_MAX], kind[MACHINE_KEY_MAX]; /* of machine/key.h */
     unsigned cpus, gpus;
     size_t n;
     struct fingerprint_value value[FINGERPRINT_VALUES];

@@ -5,12 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/base/array.h"
-#include "harness/lib/base/text.h"
-#include "harness/rows/format.h"
-#include "harness/rows/metric.h"
-#include "harness/rows/number.h"
-#include "harness/verdict/pairs/comparison.h"
+#include "harness/lib/array.h"
+#include "harness/lib/text.h"
+#include "harness/record/format.h"
+#include "harness/verdict/comparison.h"
 #include "harness/verdict/runs/pairing.h"
 
 int history_add_run(struct history *history, const struct history_run *run, uint32_t *at,
@@ -110,7 +108,8 @@ static int compare_points(const void *a, const void *b)
     return (x->run > y->run) - (x->run < y->run);
 }
 
-int history_sort(struct history *history, struct err *err)
+/* Sorts runs and points by time; called by history_judge. -ENOMEM only. */
+static int history_sort(struct history *history, struct err *err)
 {
     uint32_t *place = calloc(history->nruns + 1, sizeof(*place));
     if (!place)

@@ -23,8 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/contract/finding.h"
-#include "harness/rows/row.h"
+#include "harness/lib/finding.h"
+#include "harness/record/row.h"
 #include "harness/verdict/runs/changes.h"
 
 #define HISTORY_ERROR 0.01
@@ -77,9 +77,6 @@ void history_free(struct history *history);
 bool history_takes(const struct row *row);
 /* Fills the figure that the row belongs to. */
 void history_name(const struct row *row, struct history_figure *figure);
-
-/* Sorts runs and points by time; called by history_judge. -ENOMEM only. */
-int history_sort(struct history *history, struct err *err);
 
 /*
  * Sorts runs and points, finds the changes, and reports them. Findings: "history_change", the

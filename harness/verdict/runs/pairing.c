@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/base/array.h"
-#include "harness/lib/base/str.h"
-#include "harness/lib/base/text.h"
+#include "harness/lib/str.h"
 
 /* <0, 0, >0: by all that identifies a row, without the metric. */
 static int compare_arms(const struct paired_row *first, const struct paired_row *second)

@@ -7,7 +7,7 @@
 #ifndef CONTEND_VERDICT_RUNS_PAIRING_H
 #define CONTEND_VERDICT_RUNS_PAIRING_H
 
-#include "harness/rows/analysis.h"
+#include "harness/record/analysis.h"
 
 enum pairing_side { PAIRING_BASE, PAIRING_OTHER, PAIRING_HISTORY, PAIRING_SIDES };
 

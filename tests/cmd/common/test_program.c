@@ -1,5 +1,5 @@
 /* The program's own name in commands that users paste. */
-#include "harness/cmd/common/program.h"
+#include "harness/cmd/common/start.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>

@@ -14,7 +14,7 @@
 
 #include "harness/cmd/common/start.h"
 #include "harness/cmd/subject.h"
-#include "harness/verdict/search/tune.h"
+#include "harness/verdict/runs/tune.h"
 #include "tests/lib/fixture_dir.h"
 
 static const struct bench *const benches[] = {NULL};

@@ -1,7 +1,7 @@
 /* Checks of contend doctor on made-up views, for faults that test machines lack. */
 #include <math.h>
 
-#include "harness/doctor/tables/doctor.h"
+#include "harness/doctor/doctor_tables.h"
 #include "tests/lib/fixture_view.h"
 #include "tests/lib/unit.h"
 

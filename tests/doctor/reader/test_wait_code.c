@@ -1,7 +1,7 @@
 /* Code that waits, by its bytes around a sample. */
 #include <string.h>
 
-#include "harness/doctor/reader/wait_code.h"
+#include "harness/doctor/reader/samples.h"
 #include "tests/lib/unit.h"
 
 /* What waits_in puts around: a `mov` and an `add`, four bytes each, for both kinds of CPUs. */

@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "harness/engine/worker/step_limit.h"
+#include "harness/engine/worker/shared.h"
 #include "tests/lib/unit.h"
 
 enum { RANKS = 5, GAMES = 200, LONGEST = 40, ENDLESS = 2 * LONGEST };

@@ -3,8 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "harness/contract/cpu_samples.h"
-#include "harness/engine/worker/perf.h"
+#include "harness/engine/contract/device.h"
 #include "harness/engine/worker/usage.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/clock.h"

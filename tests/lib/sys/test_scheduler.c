@@ -1,5 +1,5 @@
 /* Which scheduler is active, on made-up files of /proc and /sys. */
-#include "harness/lib/sys/scheduler.h"
+#include "harness/lib/sys/affinity.h"
 
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"

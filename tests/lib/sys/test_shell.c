@@ -1,13 +1,11 @@
 /* Shell commands that end, that do not, and that close their output. */
-#include "harness/lib/sys/shell.h"
+#include "harness/lib/sys/process.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include "harness/lib/sys/clock.h"
-#include "harness/lib/sys/process.h"
 #include "tests/lib/unit.h"
 
 enum { FOR_EVER_S = 1000 };

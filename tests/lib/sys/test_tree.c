@@ -1,5 +1,5 @@
 /* Processes below this one: listed, inspected, adopted and ended. */
-#include "harness/lib/sys/tree.h"
+#include "harness/lib/sys/task.h"
 
 #include <pthread.h>
 #include <sys/prctl.h>

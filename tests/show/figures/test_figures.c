@@ -5,12 +5,11 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "harness/lib/stats/stats.h"
-#include "harness/rows/metric.h"
-#include "harness/show/data/dots.h"
-#include "harness/show/draw/gnuplot.h"
+#include "harness/lib/stats.h"
+#include "harness/show/figures/dots.h"
 #include "harness/show/figures/figures.h"
-#include "harness/verdict/advice/recommend.h"
+#include "harness/show/figures/gnuplot.h"
+#include "harness/verdict/recommend.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"
 #include "tests/lib/fixture_plots.h"

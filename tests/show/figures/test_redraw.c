@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/contract/figure.h"
+#include "harness/engine/contract/figure.h"
 #include "harness/show/figures/figures.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"

@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "harness/lib/base/text.h"
-#include "harness/machine/gpu/driver.h"
-#include "harness/validate/files/machine_file.h"
+#include "harness/lib/text.h"
+#include "harness/machine/gpu_driver.h"
+#include "harness/validate/files.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_world.h"
 #include "tests/lib/unit.h"
@@ -181,7 +181,7 @@ static void measure_gpu(const struct base *base, int gpu)
     static const char *const types[] = {"bf16", "fp8", "fp64"}, *const dirs[] = {"h2d", "d2h"},
                              *const with[] = {"alone", "all"};
     const double rates[] = {base->bf16, base->fp8, base->fp64};
-    char key[DIMS_KEY_MAX];
+    char key[FACTS_KEY_MAX];
     for (int w = 0; w < 2; w++) {
         put_text(key, "op=triad;via=kernel;with=%s;gpu=%d", with[w], gpu);
         measure(PROBE_GPU_STREAM, "device_bandwidth", key, base->stream);

@@ -1,10 +1,9 @@
 /* Rules over made-up facts: each planted fault gives its rule, outcome, cause and action. */
-#include "harness/validate/rules/check.h"
 
 #include <ctype.h>
 #include <math.h>
 
-#include "harness/machine/gpu/driver.h"
+#include "harness/machine/gpu_driver.h"
 #include "tests/lib/fixture_world.h"
 #include "tests/lib/unit.h"
 

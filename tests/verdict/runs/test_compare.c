@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "harness/lib/base/text.h"
+#include "harness/lib/text.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_sim.h"
 #include "tests/lib/unit.h"

@@ -1,0 +1,12 @@
+/* The options of `contend comms`. The core links them too, for help and completion. */
+#ifndef CONTEND_COMMS_OPTIONS_H
+#define CONTEND_COMMS_OPTIONS_H
+
+#include "harness/cmd/common/cmd.h"
+
+struct comms_args {
+    const char *read, *out;
+    bool json, no_timing, verbose;
+};
+
+#endif

@@ -1,0 +1,79 @@
+#include "harness/engine/worker/command_start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/lib/sys/affinity.h"
+
+/* The child's data between fork and exec. */
+struct image {
+    char *const *argv;
+    const struct bitset *cpus;
+    int out_fd, error_fd;
+};
+
+/* The child's last steps as this program: a session without a terminal, and the plan's CPUs. */
+static int become_command(void *arg)
+{
+    const struct image *image = arg;
+    sigset_t none;
+    (void)setsid();
+    (void)affinity_set(0, image->cpus);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)signal(SIGXFSZ, SIG_DFL);
+    (void)dup2(image->out_fd, STDOUT_FILENO);
+    (void)dup2(image->out_fd, STDERR_FILENO);
+    (void)execvp(image->argv[0], image->argv);
+    int code = errno;
+    (void)!write(image->error_fd, &code, sizeof(code));
+    return 127;
+}
+
+/* 0, or the -errno of exec: a successful exec closes the pipe. */
+static int await_exec(int fd)
+{
+    int code = 0;
+    ssize_t n;
+    do
+        n = read(fd, &code, sizeof(code));
+    while (n < 0 && errno == EINTR);
+    return n == (ssize_t)sizeof(code) ? -code : 0;
+}
+
+static int start_with(const struct image *image, int error_fd, struct process *process,
+                      struct err *err)
+{
+    int rc = process_start(process, false, become_command, (void *)image);
+    (void)close(image->out_fd);
+    (void)close(image->error_fd);
+    int failed = rc ? 0 : await_exec(error_fd);
+    (void)close(error_fd);
+    if (rc)
+        return err_sys(err, rc, "cannot start '%.80s'", image->argv[0]);
+    if (!failed)
+        return 0;
+    int status;
+    process_wait(process, &status);
+    return err_sys(err, -ENOEXEC, "cannot execute '%.100s': %s", image->argv[0], strerror(-failed));
+}
+
+int command_start(char *const *argv, const struct bitset *cpus, struct process *process,
+                  int *out_fd, struct err *err)
+{
+    int out[2], error[2];
+    if (pipe2(out, O_CLOEXEC))
+        return err_sys(err, -errno, "no pipe for the output of '%.80s'", argv[0]);
+    if (pipe2(error, O_CLOEXEC)) {
+        (void)close(out[0]);
+        (void)close(out[1]);
+        return err_sys(err, -errno, "no pipe to start '%.80s'", argv[0]);
+    }
+    (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
+    *out_fd = out[0];
+    const struct image image = {argv, cpus, out[1], error[1]};
+    return start_with(&image, error[0], process, err);
+}

@@ -1,0 +1,89 @@
+#include "harness/lib/finding.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/array.h"
+
+const char *finding_severity_name(enum finding_severity severity)
+{
+    static const char *const names[FINDING_SEVERITIES] = {"note", "doubt", "bad"};
+    return names[severity];
+}
+
+const char *finding_outcome_name(enum finding_outcome outcome)
+{
+    static const char *const names[OUTCOMES] = {
+        [OUTCOME_NONE] = "",           [OUTCOME_PASS] = "PASS",       [OUTCOME_WARN] = "WARN",
+        [OUTCOME_FAIL] = "FAIL",       [OUTCOME_SKIP] = "SKIP",       [OUTCOME_ERROR] = "ERROR",
+        [OUTCOME_FASTER] = "FASTER",   [OUTCOME_SLOWER] = "SLOWER",   [OUTCOME_SAME] = "SAME",
+        [OUTCOME_UNCLEAR] = "UNCLEAR", [OUTCOME_MISSING] = "MISSING",
+    };
+    return names[outcome];
+}
+
+enum finding_outcome finding_outcome_find(const char *name)
+{
+    for (int i = 0; name && i < OUTCOMES; i++)
+        if (strcmp(finding_outcome_name((enum finding_outcome)i), name) == 0)
+            return (enum finding_outcome)i;
+    return OUTCOME_NONE;
+}
+
+int findings_add(struct findings *findings, const struct finding *finding, struct err *err)
+{
+    struct finding *added = array_add(findings->all, findings->n, findings->capacity);
+    findings->failed = findings->failed || !added;
+    if (!added)
+        return findings_check(findings, err);
+    *added = *finding;
+    return 0;
+}
+
+int findings_check(const struct findings *findings, struct err *err)
+{
+    return findings->failed ? err_set(err, -ENOMEM, "out of memory for %zu findings", findings->n)
+                            : 0;
+}
+
+void findings_put(struct findings *findings, const struct finding *finding)
+{
+    (void)findings_add(findings, finding, NULL);
+}
+
+void findings_putf(struct findings *findings, const struct finding *finding, const char *fmt, ...)
+{
+    struct finding said = *finding;
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(said.sentence, sizeof(said.sentence), fmt, args);
+    va_end(args);
+    findings_put(findings, &said);
+}
+
+void findings_report(struct findings_about *about, const char *id, enum finding_severity severity,
+                     const char *fmt, ...)
+{
+    struct finding finding = {.severity = severity};
+    va_list args;
+    if (about->rc)
+        return;
+    va_start(args, fmt);
+    (void)vsnprintf(finding.sentence, sizeof(finding.sentence), fmt, args);
+    va_end(args);
+    (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
+    (void)snprintf(finding.subject, sizeof(finding.subject), "%s",
+                   about->subject ? about->subject : "");
+    (void)snprintf(finding.evidence, sizeof(finding.evidence), "%s",
+                   about->evidence ? about->evidence : "");
+    about->rc = findings_add(about->findings, &finding, about->err);
+}
+
+void findings_free(struct findings *findings)
+{
+    free(findings->all);
+    *findings = (struct findings){0};
+}

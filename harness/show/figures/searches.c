@@ -1,0 +1,177 @@
+#include <errno.h>
+#include <math.h>
+
+#include "harness/lib/str.h"
+#include "harness/show/figures/dat.h"
+#include "harness/show/figures/series.h"
+#include "harness/verdict/runs/dosing.h"
+#include "harness/verdict/runs/sizing.h"
+
+/* Line chart of the throughput that each placement keeps, over the dose of contention. */
+
+/* The value on the x axis: shares are in percent. */
+static double x_of(const struct dosing_curves *curves, double level)
+{
+    return dose_is_share(curves->kind) ? 100 * level : level;
+}
+
+/* The x of a point: the dose that was held, or the nominal dose if that is unknown. */
+static double x_at(const struct dosing_curves *curves, size_t p, size_t i)
+{
+    double held = curves->point[p][i].held;
+    return x_of(curves, isnan(held) ? curves->level[i] : held);
+}
+
+/* Sets the ends of both axes so that all points fit. */
+static void find_ends(const struct dosing_curves *of, struct curves *curves)
+{
+    double low = x_of(of, of->level[0]), high = low, most = 100;
+    for (size_t p = 0; p < of->nplacements; p++)
+        for (size_t i = 0; i < of->n; i++) {
+            low = fmin(low, fmin(x_at(of, p, i), x_of(of, of->level[i])));
+            high = fmax(high, fmax(x_at(of, p, i), x_of(of, of->level[i])));
+            most = fmax(most, fmax(100 * of->point[p][i].retention.ratio,
+                                   100 * of->point[p][i].retention.high));
+        }
+    double margin = 0.05 * (high - low);
+    curves->x_ends[0] = dose_is_share(of->kind) ? 0 : low - margin;
+    curves->x_ends[1] = high + margin;
+    curves->y_ends[1] = most * 1.12;
+}
+
+static void put_head(const struct figure_data *data, const struct dosing_curves *of, FILE *out)
+{
+    static const char *const labels[DOSE_KINDS] = {
+        [DOSE_CPU] = "dose: CPU time taken, %",
+        [DOSE_BANDWIDTH] = "dose: memory bandwidth left, relative to idle",
+        [DOSE_LATENCY] = "dose: memory latency, relative to idle",
+        [DOSE_CACHE] = "dose: speed of reads from the cache, relative to idle",
+        [DOSE_H2D] = "dose: time of the host-to-device link left",
+        [DOSE_THROTTLE] = "dose: throttled time, %"};
+    struct curves curves = {.x.label = labels[of->kind], .y.label = "throughput kept, %"};
+    for (size_t p = 0; p < of->nplacements; p++)
+        (void)names_add(&curves.names, placement_infos[of->placement[p]].name);
+    (void)names_add(&curves.names, "loss of the dose alone");
+    find_ends(of, &curves);
+    dat_put_heading(data, "throughput kept, by the dose of contention", of->workers,
+                    dat_format_rounds(data, "Relative to no dose", "s"), CURVES_COLUMNS, out);
+    curves_put_axes(&curves, out);
+}
+
+static bool is_measured(const struct dosing_curves *curves)
+{
+    for (size_t p = 0; p < curves->nplacements; p++)
+        for (size_t i = 1; i < curves->n; i++)
+            if (!isnan(curves->point[p][i].retention.ratio))
+                return true;
+    return false;
+}
+
+int figure_dosing(const struct figure_data *data, FILE *out, struct err *err)
+{
+    struct dosing_curves curves;
+    if (!dosing_read(data->analysis, &curves) || !is_measured(&curves))
+        return err_set(err, -ENODATA, "no dose was measured");
+    put_head(data, &curves, out);
+    for (size_t p = 0; p < curves.nplacements; p++) {
+        curves_put_line(p, out);
+        for (size_t i = 0; i < curves.n; i++) {
+            const struct evidence *kept = &curves.point[p][i].retention;
+            if (!isnan(kept->ratio))
+                curves_put_point(x_at(&curves, p, i), 100 * kept->ratio, 100 * kept->low,
+                                 100 * kept->high, out);
+        }
+    }
+    curves_put_line(curves.nplacements, out);
+    for (size_t i = 0; i < curves.n; i++)
+        curves_put_point(x_of(&curves, curves.level[i]),
+                         100 * dosing_expected(curves.kind, curves.level[i]), NAN, NAN, out);
+    return 0;
+}
+
+/* Line chart of a worker's throughput over its cores, alone and beside other workers. */
+
+static double best_of(const struct sizing_curves *curves)
+{
+    double best = NAN;
+    for (size_t i = 0; i < curves->n; i++)
+        best = fmax(best, fmax(curves->solo[i].rate, curves->all[i].rate / curves->workers));
+    return best;
+}
+
+static double x_end(const struct sizing_curves *curves)
+{
+    return curves->solo[curves->n - 1].cores * 1.05;
+}
+
+/* Both axes are linear from 0. */
+static void sizing_put_head(const struct figure_data *data, const struct sizing_curves *of,
+                            FILE *out)
+{
+    const char *label = str_fmt("%s of one worker", bench_rate_unit(of->arm->bench));
+    struct curves curves = {.x.label = "cores of each worker",
+                            .y.label = label,
+                            .x_ends = {0, x_end(of)},
+                            .y_ends = {0, best_of(of) * 1.12}};
+    (void)names_add(&curves.names, "one worker alone");
+    const char *name = str_fmt("each of %u workers", of->workers);
+    if (of->workers > 1)
+        (void)names_add(&curves.names, name);
+    dat_put_heading(data, "throughput of a worker, by its cores", of->workers,
+                    "Medians of the rounds", CURVES_COLUMNS, out);
+    curves_put_axes(&curves, out);
+}
+
+/* Adds a mark at a number of cores, and a cross on the curve there. */
+static void put_cross(const struct knee_point *point, const char *whose, const char *what,
+                      double share, struct marks *marks, FILE *out)
+{
+    const char *text = str_fmt("%s: %s at %u cores", whose, what, point->cores);
+    marks_add(marks, point->cores, false, text);
+    (void)fprintf(out, "%u %.9g\n", point->cores, point->rate * share);
+}
+
+/* Adds the knee, where a core begins to add less, and `enough`: fewest cores within 5% of the
+ * best. */
+static void put_crosses(const struct sizing_curves *curves, bool all, double share,
+                        struct marks *marks, FILE *out)
+{
+    const struct knee_point *points = all ? curves->all : curves->solo;
+    const size_t knee = all ? curves->knee_all : curves->knee;
+    const size_t enough = all ? curves->enough_all : curves->enough;
+    const char *whose = all ? "all" : "alone";
+    if (enough < curves->n)
+        put_cross(&points[enough], whose, knee == enough ? "enough and knee" : "enough", share,
+                  marks, out);
+    if (knee < curves->n && knee != enough)
+        put_cross(&points[knee], whose, "knee", share, marks, out);
+}
+
+static void put_points(const struct knee_point *points, size_t n, size_t line, double share,
+                       FILE *out)
+{
+    curves_put_line(line, out);
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(points[i].rate))
+            curves_put_point(points[i].cores, points[i].rate * share, NAN, NAN, out);
+}
+
+int figure_sizing(const struct figure_data *data, FILE *out, struct err *err)
+{
+    struct sizing_curves curves;
+    struct marks marks = {0};
+    if (!sizing_read(data->analysis, &curves) || isnan(best_of(&curves)))
+        return err_set(err, -ENODATA, "no count of cores was measured");
+    bool several = curves.workers > 1;
+    double share = 1.0 / curves.workers;
+    sizing_put_head(data, &curves, out);
+    dat_block("crosses", "x y", out);
+    put_crosses(&curves, false, 1, &marks, out);
+    if (several)
+        put_crosses(&curves, true, share, &marks, out);
+    marks_put(&marks, false, (const double[]){0, x_end(&curves)}, out);
+    put_points(curves.solo, curves.n, 0, 1, out);
+    if (several)
+        put_points(curves.all, curves.n, 1, share, out);
+    return 0;
+}

@@ -1,0 +1,298 @@
+#include "harness/show/json/run_json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/str.h"
+#include "harness/lib/sys/file.h"
+#include "harness/lib/text.h"
+#include "harness/record/json_machine.h"
+#include "harness/record/json_value.h"
+#include "harness/show/json/forms.h"
+#include "harness/show/json/result_json.h"
+
+static json_t *run_json_options(const struct opt *opts, const void *base);
+
+/* Always an object with all keys: a reader need not test for each of them. */
+static json_t *from_usage(const struct usage *usage)
+{
+    json_t *object = json_object();
+    for (const struct usage_field *field = usage_fields; object && field->name; field++)
+        (void)json_object_set_new(object, field->name, json_value_real(usage_get(usage, field)));
+    if (object)
+        (void)json_object_set_new(object, "team_threads", json_integer(usage->team_threads));
+    return object;
+}
+
+/* {"0": 4096, "1": 12, "elsewhere": 3}: only the nodes that hold pages. */
+static json_t *from_pages(const struct worker_result *worker)
+{
+    json_t *object = json_object();
+    for (unsigned os_node = 0; os_node < BENCH_NODES; os_node++) {
+        const char *key = str_fmt("%u", os_node);
+        if (worker->pages_on_node[os_node])
+            (void)json_object_set_new(object, key,
+                                      json_integer((json_int_t)worker->pages_on_node[os_node]));
+    }
+    if (worker->pages_elsewhere)
+        (void)json_value_add(object, "elsewhere:I", (int64_t)worker->pages_elsewhere);
+    return object;
+}
+
+static json_t *worker_at(const void *of, size_t i)
+{
+    const struct worker_result *worker = &((const struct observation *)of)->workers[i];
+    double seconds = worker->end_ns > worker->go_ns
+                         ? (double)(worker->end_ns - worker->go_ns) * 1e-9
+                         : (double)NAN;
+    json_t *object = json_value_object(
+        "worker:z background:b status:t reason:t cpus_actual:c mem_nodes_actual:c "
+        "mem_policy_actual:t samples:z censored:b measured_s:r witness:o pages_on_node:o",
+        i, worker->background, status_name(worker->status), worker->err.msg, &worker->cpus_actual,
+        &worker->mem_nodes_actual, mem_policy_name(worker->mem_policy_actual),
+        (size_t)worker->nsamples, worker->censored, seconds, from_usage(&worker->usage),
+        from_pages(worker));
+    if (worker->least_team)
+        (void)json_value_add(object, "least_team:i", worker->least_team);
+    if (!bitset_empty(&worker->cpus_threads))
+        (void)json_value_add(object, "cpus_threads:c", &worker->cpus_threads);
+    if (worker->library[0])
+        (void)json_value_add(object, "library:t", worker->library);
+    if (worker->host[0])
+        (void)json_value_add(object, "host:t", worker->host);
+    return object;
+}
+
+static json_t *gpu_at(const void *of, size_t i)
+{
+    const struct gpu_change *gpu = &((const struct observation *)of)->gpus[i];
+    json_t *object = json_value_object(
+        "pci_bdf:t throttled_by_heat:r xid:i pcie_generation:n pcie_generation_link:n pcie_width:n "
+        "pcie_width_max:n",
+        gpu->pci_bdf, gpu->thermal_share, gpu->xid, gpu->pcie_generation, gpu->pcie_generation_most,
+        gpu->pcie_width, gpu->pcie_width_most);
+    for (int k = 0; k < GPU_COUNTERS; k++)
+        (void)json_object_set_new(object, gpu_counter_names[k],
+                                  gpu->gained[k] < 0 ? json_null() : json_integer(gpu->gained[k]));
+    if (gpu->host[0])
+        (void)json_value_add(object, "host:t", gpu->host);
+    return object;
+}
+
+static json_t *observation_at(const void *of, size_t i)
+{
+    const struct observation *observation = &((const struct arm *)of)->observations[i];
+    json_t *object = json_value_object(
+        "round:i order:i slot:i status:t reason:t steal:r foreign_cpu:r psi_cpu_some:r "
+        "gpu_clock_mhz:r gpu_temperature_c:r gpu_throttle_reasons:I workers:o",
+        observation->round, observation->order, observation->slot, status_name(observation->status),
+        observation->reason, observation->steal, observation->foreign_cpu,
+        observation->psi_cpu_some, observation->gpu_clock_mhz, observation->gpu_temp_c,
+        (int64_t)observation->gpu_throttle_reasons,
+        json_value_array(observation, observation->nworkers, worker_at));
+    if (observation->ngpus)
+        (void)json_value_add(object, "gpus:o",
+                             json_value_array(observation, observation->ngpus, gpu_at));
+    return object;
+}
+
+/* How the arm ended, and how many lines it has in rows.csv and rounds.csv, which list arms in the
+ * same order. */
+static json_t *from_analysis(const struct analysis *analysis, size_t arm)
+{
+    const struct arm_rounds *rounds = &analysis->rounds.arms[arm];
+    const size_t *first = analysis->values.first;
+    size_t rows = 0;
+    for (size_t i = 0; i < analysis->rows.n; i++)
+        rows += analysis->rows.row[i].arm == &analysis->result->arms[arm];
+    return json_value_object("status:t reason:t source:z rows:z round_values:z",
+                             status_name(rounds->status), rounds->reason, rounds->source, rows,
+                             first[arm + 1] - first[arm]);
+}
+
+static json_t *arm_at(const void *of, size_t index)
+{
+    const struct run_record *record = of;
+    const struct arm *arm = &record->result->arms[index];
+    json_t *object = json_value_object(
+        "bench:t params:o params_text:t placement:t workers:i slots:i alone:b canary:b same_as:n "
+        "summary:o plan:o observations:o",
+        arm->bench->name, run_json_options(arm->bench->opts, arm->params),
+        opts_format(arm->bench->opts, arm->params), placement_infos[arm->placement].name,
+        arm->workers, arm->planned_workers, arm->is_baseline, arm->is_control, arm->same_as,
+        record->verdict ? from_analysis(&record->verdict->analysis, index) : json_null(),
+        plan_to_json(record->topo, &arm->plan, arm->observations, arm->nobservations),
+        json_value_array(arm, arm->nobservations, observation_at));
+    if (arm->variant)
+        (void)json_value_add(object, "variant:t", arm->variant->name);
+    if (result_has_doses(record->result) && !arm->is_baseline && !arm->is_control)
+        (void)json_value_add(object, "dose:t", dose_format(&arm->dose));
+    return object;
+}
+
+static json_t *text_at(const void *of, size_t i)
+{
+    return json_value_text(((const char *const *)of)[i]);
+}
+
+static json_t *from_option(const struct opt *opt, const void *base)
+{
+    const void *field = (const char *)base + opt->offset;
+    switch (opt->kind) {
+    case OPT_INT:
+        return json_integer(*(const int64_t *)field);
+    case OPT_SIZE:
+        return json_integer((json_int_t) * (const uint64_t *)field);
+    case OPT_DOUBLE:
+    case OPT_SECONDS:
+        return json_value_real(*(const double *)field);
+    case OPT_FLAG:
+        return json_boolean(*(const bool *)field);
+    case OPT_CHOICE:
+        return json_string(opt->choices[*(const int *)field]);
+    case OPT_TEXT:
+        return json_value_text(*(const char *const *)field);
+    case OPT_TEXTS:
+        return json_value_array(((const struct opt_texts *)field)->text,
+                                ((const struct opt_texts *)field)->n, text_at);
+    }
+    return NULL;
+}
+
+/*
+ * {"rows": 4096, "pinned": true, "wait": "spin"}: option values with their JSON types; empty for a
+ * NULL table. NULL: no memory.
+ */
+static json_t *run_json_options(const struct opt *opts, const void *base)
+{
+    json_t *object = json_object();
+    for (const struct opt *opt = opts; object && opt && opt->name; opt++)
+        if (json_object_set_new(object, opt->name, from_option(opt, base))) {
+            json_decref(object);
+            return NULL;
+        }
+    return object;
+}
+
+static size_t count_texts(const char *const *texts)
+{
+    size_t n = 0;
+    while (texts && texts[n])
+        n++;
+    return n;
+}
+
+/* UTC, "2026-01-31T12:00:00Z"; null for 0. */
+static json_t *run_json_time(time_t at)
+{
+    return json_value_text_or_null(text_utc(at));
+}
+
+/* Facts of each benchmark, by name, for versions that do not have the benchmark. */
+static json_t *from_benches(const struct result *result)
+{
+    json_t *benches = json_object();
+    for (size_t i = 0; benches && i < result->narms; i++) {
+        const struct bench *bench = result->arms[i].bench;
+        json_t *about = json_value_object("ops_unit:t scan:b together:b", bench->ops_unit,
+                                          bench->scan != NULL, bench->gang);
+        if (bench->rate_unit)
+            (void)json_value_add(about, "rate_unit:t", bench->rate_unit);
+        (void)json_object_set_new(benches, bench->name, about);
+    }
+    return benches;
+}
+
+static json_t *other_at(const void *of, size_t i)
+{
+    const struct other_process *other = &((const struct result *)of)->others[i];
+    return json_value_object("pid:I command:t share:r", other->pid, other->command, other->share);
+}
+
+/* Adds what was measured. */
+static int add_result(json_t *document, const struct run_record *record)
+{
+    const struct result *result = record->result;
+    char options[PLAN_OPTIONS_MAX];
+    int failed = 0;
+    if (result)
+        failed |= json_value_add(document,
+                                 "run_id:t scenario:t device:t background:t plan_options:T "
+                                 "benchmarks:o rounds_planned:i "
+                                 "rounds_done:i samples_bytes:I seed:I",
+                                 result->run_id, result->scenario, device_name(result->device),
+                                 result->background ? result->background->name : NULL,
+                                 plan_options_format(&result->plan, options, sizeof(options)),
+                                 from_benches(result), result->rounds_planned, result->rounds_done,
+                                 (int64_t)record->samples_bytes, (int64_t)result->seed);
+    if (result)
+        failed |= json_value_add(document, "others:o",
+                                 json_value_array(result, result->nothers, other_at));
+    if (result && result->until_clear)
+        failed |= json_value_add(document, "until_clear:b", true);
+    if (result && result->purpose)
+        failed |= json_value_add(document, "purpose:t", purpose_name(result->purpose));
+    return failed;
+}
+
+static json_t *from_machine(const struct run_record *record)
+{
+    struct machine_parts parts;
+    if (!record->env || !record->topo)
+        return json_null();
+    machine_parts_of(record->env, record->topo, &parts);
+    return machine_to_json(&parts);
+}
+
+json_t *run_json_make(const struct run_record *record)
+{
+    const struct verdict *verdict = record->verdict;
+    const struct result *result = record->result;
+    json_t *document = json_value_object(
+        "schema_version:i status:t version:t commit:T started:o ended:o command:o options:o "
+        "environment:o topology:o",
+        RUN_SCHEMA_VERSION, record->status, record->version, record->commit,
+        run_json_time(record->started), run_json_time(record->ended),
+        json_value_array(record->argv, (size_t)record->argc, text_at),
+        run_json_options(record->run_opts, record->run_options),
+        record->env ? env_to_json(record->env) : json_null(),
+        record->topo ? topo_to_json(record->topo) : json_null());
+    int failed = add_result(document, record);
+    failed |= json_value_add(
+        document, "machine:o arms:o symmetry:o findings:o recommended:o", from_machine(record),
+        json_value_array(record, result && record->topo ? result->narms : 0, arm_at),
+        symmetry_to_json(verdict ? &verdict->symmetry : NULL, record->topo),
+        findings_to_json(verdict ? &verdict->findings : NULL),
+        verdict ? recommended_to_json(&verdict->analysis, &verdict->findings) : json_null());
+    if (result && result->variants)
+        failed |=
+            json_value_add(document, "variants:o comparisons:o", variants_to_json(result->variants),
+                           verdict ? comparisons_to_json(&verdict->comparisons) : json_array());
+    failed |= json_value_add(document, "notes:o",
+                             json_value_array(record->notes, count_texts(record->notes), text_at));
+    if (!failed)
+        return document;
+    json_decref(document);
+    return NULL;
+}
+
+int run_json_write(int dir_fd, const char *name, const struct run_record *record, json_t **written,
+                   struct err *err)
+{
+    json_t *document = run_json_make(record);
+    char *text = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
+    if (written) {
+        json_decref(*written);
+        *written = document;
+    } else
+        json_decref(document);
+    if (!text)
+        return err_set(err, -ENOMEM, "no memory for run.json");
+    size_t size = strlen(text);
+    text[size++] = '\n'; /* in place of the 0 */
+    int rc = file_write(dir_fd, name, text, size);
+    free(text);
+    return rc ? err_sys(err, rc, "cannot write run.json") : 0;
+}
