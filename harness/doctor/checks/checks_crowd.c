@@ -130,7 +130,8 @@ static void find_teams(const struct checker *checker, const bool *in, struct tea
         quota = fmin(quota, view_quota(view, group->lead, &at)); /* fmin ignores NaN */
     }
     teams->queued = teams->wanted > 0 ? 1 - oncpu_s / view->wall_s / teams->wanted : 0;
-    check_find_idle(checker, in, &idle);
+    if (!shares_pool(teams)) /* its size stays that of its CPUs */
+        check_find_idle(checker, in, &idle);
     teams->room = bitset_count(&teams->cpus) + bitset_count(&idle);
     teams->others = fmax(view_busy_s(view, &teams->cpus) - oncpu_s, 0) / view->wall_s;
     const double taken = teams->threads_of_others + floor(teams->others + 0.5);
