@@ -199,6 +199,7 @@ void view_judge(void)
 void view_plant_topo(const char *synthetic)
 {
     const struct topo_options options = {.xml = synthetic};
+    topo_free(&machine.topo);
     assert_int_equal(topo_load(&options, &machine.topo, NULL), 0);
     machine.host = (struct host){.topo = &machine.topo};
     machine.host.a_second = (struct host_counts){NAN, NAN, NAN, NAN};
