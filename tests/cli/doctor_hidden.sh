@@ -49,7 +49,7 @@ unread "pages of 1 process that this user may not read"
 # Root in a container may lack CAP_SYS_PTRACE (and the capabilities that newer kernels accept in its place).
 [ "$(seen setpriv --bounding-set=-sys_ptrace,-perfmon,-sys_admin --inh-caps=-all "${doctor[@]}" --pid "$ours")" = "$ours" ]
 ! grep -q 'Root would' "$scratch/seen" || fail "root is told to be root: $(cat "$scratch/seen")"
-unread CAP_SYS_PTRACE
+unread "it lacks CAP_SYS_PTRACE"
 
 for mode in 1,gid=4 2,gid=4 4; do
     mount -o remount,hidepid=$mode /proc 2>/dev/null || continue # ptraceable: since Linux 5.8
