@@ -134,7 +134,7 @@ def busy_beside_idle(plant):
 
 
 def crowd(plant):
-    for _ in range(3 * N):
+    for _ in range(min(3 * N, 64)):  # doctor takes so many --pid
         plant.job("compute")
 
 
