@@ -20,7 +20,7 @@ comms|harness/comms/total.c|s/gpu->slot + 1/gpu->slot/|comms/test_total|GPUs of 
 verdict|harness/verdict/runs/compare.c|s/"lower") ? -1 : 1/"lower") ? 1 : -1/|verdict/test_compare|sign of what is better when lower
 verdict|harness/verdict/runs/compare.c|s/COMPARE_ERROR \/ fmax(measurements, 1)/COMPARE_ERROR/|verdict/test_compare_rates|each measurement has the whole error rate
 verdict|harness/verdict/evidence.h|s/\(RUN_SPREAD_BEFORE\) 0.03/\1 0.003/|verdict/test_compare_rates|spread between runs is a tenth
-doctor|harness/doctor/checks/checks_quota.c|s/team > granted/team >= granted/|doctor/test_checks|a team that fits its quota is too large
+doctor|harness/doctor/checks/checks_quota.c|s/threads > granted/threads >= granted/|doctor/test_checks|a team that fits its quota is too large
 doctor|harness/doctor/checks/checks_ranks.c|s/process->spins - process->calls/process->spins/|doctor/test_ranks|ranks that yield count as polling
 validate|harness/validate/bounds.c|s/1 - BOUNDS_MOST/0.01/|validate/test_fleet_judge|a bad batch widens its own bounds
 record|harness/show/json/result_json.c|s/of(object, "low")/of(object, "high")/|record/test_comparison_json|lower end read from the upper one
@@ -36,7 +36,7 @@ record|harness/record/csv.c|s/if (\*text == '"')/if (*text == '\\'')/|record/tes
 cmd|harness/cmd/session/run_dir.c|s/return rc ? rc : directory_publish/return directory_publish/|cmd/test_run_dir|a record that was not written is published
 machine|harness/lib/sys/cgroup.c|s/? quota_us \/ period_us/? period_us \/ quota_us/|machine/test_env|quota and period swapped
 show|harness/show/scans.c|s/rest = dims_without(&rest, by_size);//|show/test_retention|a size is said twice
-engine|harness/engine/worker/usage.c|s/helper.oncpu_ns \* 1e-9/helper.oncpu_ns * 1e-6/|engine/test_usage|helper threads in milliseconds
+engine|harness/engine/worker/usage.c|s/times.oncpu_ns \* 1e-9/times.oncpu_ns * 1e-6/|engine/test_usage|helper threads in milliseconds
 EOF
 }
 

@@ -60,8 +60,8 @@ TEST(nested_pools_get_a_thread_a_call)
     }
 }
 
-/* Two callers on three CPUs, no queue: the cause is named where the pool mostly spins, also if other
- * CPUs of the machine are idle. One caller is how OpenBLAS is meant to be used. */
+/* Two callers on three CPUs, no queue: the cause is named where the pool mostly spins, also if
+ * other CPUs of the machine are idle. One caller is how OpenBLAS is meant to be used. */
 TEST(few_callers_of_a_pool_that_spins)
 {
     static const struct {
