@@ -134,7 +134,7 @@ int subject_take_variants(struct session *s)
 }
 
 /*
- * Makes the words after "--" the command of all arms (run_setup.h), and checks that its program
+ * Makes the words after "--" the command of all arms (setup.h), and checks that its program
  * exists and is executable. Needs a parsed line. EXIT_GOOD, or another exit code after a message.
  */
 static int subject_take_command(struct session *s)

@@ -19,9 +19,9 @@ struct verdict {
 };
 
 /*
- * The findings, in this order: for ab one sentence on all comparisons (ab.h); the best setting and
+ * The findings, in this order: for ab one sentence on all comparisons (ab.c); the best setting and
  * its command (advice.h), at the largest number of workers, where contention is highest; whether
- * the machine was busy, and who used it (busy.h); how throughput scales (bound.h); what is kept
+ * the machine was busy, and who used it (odd.h); how throughput scales (bound.h); what is kept
  * under load; the bound (bound.h); the findings of odd.h, statuses first, equal units last; the
  * control (verdict.h). Free with verdict_free, also after an error: -ENOMEM only. Borrows from
  * result and topo: after another round of the result, make the verdict anew.

@@ -3,7 +3,7 @@
  * UNCLEAR. Pure.
  *
  * The unit is the run: the value of a row is the logarithm of its median over rounds, and the
- * spread between runs comes from run_spread.h. With few runs, the uncertainty of a median from its
+ * spread between runs comes from evidence.h. With few runs, the uncertainty of a median from its
  * rounds counts instead, if it is larger. If nothing changed, the chance that any gating row is
  * called changed is COMPARE_ERROR in total. The measurements share it (Bonferroni; Dunn 1961, so
  * that each still has an interval). Two metrics of the same arm and key (throughput and step time)

@@ -1,7 +1,7 @@
 /*
  * The runs of one machine over time: which of its figures changed, and whether the machine itself
  * changed. A figure is the median over rounds of a gating row (throughput, bandwidth, latency), one
- * value per run. changes.h finds the levels of this series with the test of run_spread.h. Pure
+ * value per run. changes.h finds the levels of this series with the test of evidence.h. Pure
  * apart from allocation.
  *
  *   rc = history_add_run(&history, &run, &at, &err);
