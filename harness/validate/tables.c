@@ -87,7 +87,7 @@ static const char *format_bound(const struct finding *number)
     if (isnan(low) && isnan(high))
         return "none";
     if (low == high)
-        return str_fmt("%s", least);
+        return least;
     if (isnan(high))
         return str_fmt("at least %s", least);
     if (isnan(low))

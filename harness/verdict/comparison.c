@@ -174,7 +174,7 @@ static const char *format_percent(double ratio, bool up)
 static const char *format_factor(double factor, bool up)
 {
     if (factor > 9999)
-        return str_fmt("%s", up ? ">9kx" : "9999x");
+        return up ? ">9kx" : "9999x";
     if (factor >= 9.95)
         return str_fmt("%.0fx", factor);
     if (fabs(factor - 1) < 0.05 && factor != 1)

@@ -143,10 +143,10 @@ const char *check_format_cause(const struct checker *checker, size_t group)
     double most = fmax(fmax(blame.self, blame.others), fmax(blame.quota, blame.hypervisor));
     if (most == blame.others && blame.nhogs)
         return str_fmt("%d %s", (int)blame.hogs[0]->pid, blame.hogs[0]->name);
-    return str_fmt("%s", most == blame.others  ? "others"
-                         : most == blame.quota ? "its quota"
-                         : most == blame.self  ? "itself"
-                                               : "the hypervisor");
+    return most == blame.others  ? "others"
+           : most == blame.quota ? "its quota"
+           : most == blame.self  ? "itself"
+                                 : "the hypervisor";
 }
 
 static void append_touched(const struct view_process *hog, size_t n, char *footnote, size_t size)

@@ -94,8 +94,7 @@ const char *cure_format_other(const struct found *found)
         [CURE_FEWER] = "fewer processes", [CURE_ADMIN] = "a higher limit"};
     if (found->env_changes.n)
         return str_fmt("a start with '%s'", env_changes_format(&found->env_changes));
-    return str_fmt("%s",
-                   found->cure == CURE_BY_HAND && found->finding.command[0] ? "the command above"
-                   : found->cure == CURE_BIND && isnan(found->gain.times)   ? "of unknown gain"
-                                                                            : kinds[found->cure]);
+    return found->cure == CURE_BY_HAND && found->finding.command[0] ? "the command above"
+           : found->cure == CURE_BIND && isnan(found->gain.times)   ? "of unknown gain"
+                                                                    : kinds[found->cure];
 }

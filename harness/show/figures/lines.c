@@ -162,7 +162,7 @@ const char *lines_format_label(const struct figure_data *data, const struct line
     if (arm->is_baseline)
         text = str_fmt("solo 1/%u", arm->planned_workers);
     else
-        text = str_fmt("%s", placement_infos[arm->placement].name);
+        text = placement_infos[arm->placement].name;
     if (!arm->is_baseline && !lines->workers)
         str_add(&text, ", ", "%u worker%s", arm->planned_workers,
                 arm->planned_workers == 1 ? "" : "s");
