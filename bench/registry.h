@@ -34,6 +34,7 @@
     X(wakeup_latency, "system")     \
     X(spawn, "system")              \
     X(page_fault, "system")         \
+    X(event_loop, "system")         \
     X(interpreter_lock, "system")   \
     X(burn, "system")               \
     X(read_path, "I/O")             \

@@ -52,6 +52,7 @@ static const struct scenario_part os_parts[] = {
     SCAN("wakeup_latency"),
     SCAN("spawn"),
     SCAN("page_fault"),
+    SCAN("event_loop"),
     {.foreground = NULL},
 };
 /* clang-format on */
@@ -140,7 +141,7 @@ const struct scenario scenario_registry[] = {
     },
     {
         .name = "os",
-        .summary = "the operating system: switches, wake-ups, starts, first use of memory",
+        .summary = "the operating system: switches, wake-ups, starts, memory, event loops",
         .parts = os_parts,
     },
     {
