@@ -283,21 +283,19 @@ static int read_sides(const struct cmd_env *env, const struct compare_args *args
 
 static json_t *paths_to_json(const struct runs *runs)
 {
-    json_t *array = json_array();
-    for (size_t i = 0; i < runs->n; i++)
-        (void)json_array_append_new(array, json_value_text(runs->all[i].path));
-    return array;
+    return JSON_ARRAY(run, runs->all, runs->n, json_value_text(run->path));
 }
 
 static int print_json(const struct work *work, int code)
 {
-    return cmd_print_json(json_pack("{s:o, s:o, s:o, s:i, s:o, s:o}", "base",
-                                    paths_to_json(&work->sides[PAIRING_BASE]), "new",
-                                    paths_to_json(&work->sides[PAIRING_OTHER]), "history",
-                                    paths_to_json(&work->sides[PAIRING_HISTORY]), "exit_code", code,
-                                    "comparisons", comparisons_to_json(&work->comparisons),
-                                    "findings", findings_to_json(&work->findings)),
-                          2);
+    const struct runs *sides = work->sides;
+    return cmd_print_json(
+        json_value_object("base:o new:o history:o exit_code:i comparisons:o findings:o",
+                          paths_to_json(&sides[PAIRING_BASE]), paths_to_json(&sides[PAIRING_OTHER]),
+                          paths_to_json(&sides[PAIRING_HISTORY]), code,
+                          comparisons_to_json(&work->comparisons),
+                          findings_to_json(&work->findings)),
+        2);
 }
 
 static int print(const struct work *work, const struct compare_args *args, int code)

@@ -41,9 +41,8 @@ static json_t *from_pages(const struct worker_result *worker)
     return object;
 }
 
-static json_t *worker_at(const void *of, size_t i)
+static json_t *from_worker(size_t i, const struct worker_result *worker)
 {
-    const struct worker_result *worker = &((const struct observation *)of)->workers[i];
     double seconds = worker->end_ns > worker->go_ns
                          ? (double)(worker->end_ns - worker->go_ns) * 1e-9
                          : (double)NAN;
@@ -65,9 +64,8 @@ static json_t *worker_at(const void *of, size_t i)
     return object;
 }
 
-static json_t *gpu_at(const void *of, size_t i)
+static json_t *from_gpu(const struct gpu_change *gpu)
 {
-    const struct gpu_change *gpu = &((const struct observation *)of)->gpus[i];
     json_t *object = json_value_object(
         "pci_bdf:t throttled_by_heat:r xid:i pcie_generation:n pcie_generation_link:n pcie_width:n "
         "pcie_width_max:n",
@@ -81,9 +79,8 @@ static json_t *gpu_at(const void *of, size_t i)
     return object;
 }
 
-static json_t *observation_at(const void *of, size_t i)
+static json_t *from_observation(const struct observation *observation)
 {
-    const struct observation *observation = &((const struct arm *)of)->observations[i];
     json_t *object = json_value_object(
         "round:i order:i slot:i status:t reason:t steal:r foreign_cpu:r psi_cpu_some:r "
         "gpu_clock_mhz:r gpu_temperature_c:r gpu_throttle_reasons:I workers:o",
@@ -91,50 +88,46 @@ static json_t *observation_at(const void *of, size_t i)
         observation->reason, observation->steal, observation->foreign_cpu,
         observation->psi_cpu_some, observation->gpu_clock_mhz, observation->gpu_temp_c,
         (int64_t)observation->gpu_throttle_reasons,
-        json_value_array(observation, observation->nworkers, worker_at));
+        JSON_ARRAY(worker, observation->workers, observation->nworkers,
+                   from_worker((size_t)(worker - observation->workers), worker)));
     if (observation->ngpus)
         (void)json_value_add(object, "gpus:o",
-                             json_value_array(observation, observation->ngpus, gpu_at));
+                             JSON_ARRAY(gpu, observation->gpus, observation->ngpus, from_gpu(gpu)));
     return object;
 }
 
 /* How the arm ended, and how many lines it has in rows.csv and rounds.csv, which list arms in the
  * same order. */
-static json_t *from_analysis(const struct analysis *analysis, size_t arm)
+static json_t *from_analysis(const struct analysis *analysis, const struct arm *of)
 {
+    const size_t arm = (size_t)(of - analysis->result->arms);
     const struct arm_rounds *rounds = &analysis->rounds.arms[arm];
     const size_t *first = analysis->values.first;
     size_t rows = 0;
     for (size_t i = 0; i < analysis->rows.n; i++)
-        rows += analysis->rows.row[i].arm == &analysis->result->arms[arm];
+        rows += analysis->rows.row[i].arm == of;
     return json_value_object("status:t reason:t source:z rows:z round_values:z",
                              status_name(rounds->status), rounds->reason, rounds->source, rows,
                              first[arm + 1] - first[arm]);
 }
 
-static json_t *arm_at(const void *of, size_t index)
+static json_t *from_arm(const struct run_record *record, const struct arm *arm)
 {
-    const struct run_record *record = of;
-    const struct arm *arm = &record->result->arms[index];
     json_t *object = json_value_object(
         "bench:t params:o params_text:t placement:t workers:i slots:i alone:b canary:b same_as:n "
         "summary:o plan:o observations:o",
         arm->bench->name, run_json_options(arm->bench->opts, arm->params),
         opts_format(arm->bench->opts, arm->params), placement_infos[arm->placement].name,
         arm->workers, arm->planned_workers, arm->is_baseline, arm->is_control, arm->same_as,
-        record->verdict ? from_analysis(&record->verdict->analysis, index) : json_null(),
+        record->verdict ? from_analysis(&record->verdict->analysis, arm) : json_null(),
         plan_to_json(record->topo, &arm->plan, arm->observations, arm->nobservations),
-        json_value_array(arm, arm->nobservations, observation_at));
+        JSON_ARRAY(observation, arm->observations, arm->nobservations,
+                   from_observation(observation)));
     if (arm->variant)
         (void)json_value_add(object, "variant:t", arm->variant->name);
     if (result_has_doses(record->result) && !arm->is_baseline && !arm->is_control)
         (void)json_value_add(object, "dose:t", dose_format(&arm->dose));
     return object;
-}
-
-static json_t *text_at(const void *of, size_t i)
-{
-    return json_value_text(((const char *const *)of)[i]);
 }
 
 static json_t *from_option(const struct opt *opt, const void *base)
@@ -155,8 +148,8 @@ static json_t *from_option(const struct opt *opt, const void *base)
     case OPT_TEXT:
         return json_value_text(*(const char *const *)field);
     case OPT_TEXTS:
-        return json_value_array(((const struct opt_texts *)field)->text,
-                                ((const struct opt_texts *)field)->n, text_at);
+        return JSON_ARRAY(text, ((const struct opt_texts *)field)->text,
+                          ((const struct opt_texts *)field)->n, json_value_text(*text));
     }
     return NULL;
 }
@@ -205,12 +198,6 @@ static json_t *from_benches(const struct result *result)
     return benches;
 }
 
-static json_t *other_at(const void *of, size_t i)
-{
-    const struct other_process *other = &((const struct result *)of)->others[i];
-    return json_value_object("pid:I command:t share:r", other->pid, other->command, other->share);
-}
-
 /* Adds what was measured. */
 static int add_result(json_t *document, const struct run_record *record)
 {
@@ -229,7 +216,9 @@ static int add_result(json_t *document, const struct run_record *record)
                                  (int64_t)record->samples_bytes, (int64_t)result->seed);
     if (result)
         failed |= json_value_add(document, "others:o",
-                                 json_value_array(result, result->nothers, other_at));
+                                 JSON_ARRAY(other, result->others, result->nothers,
+                                            json_value_object("pid:I command:t share:r", other->pid,
+                                                              other->command, other->share)));
     if (result && result->until_clear)
         failed |= json_value_add(document, "until_clear:b", true);
     if (result && result->purpose)
@@ -255,14 +244,15 @@ json_t *run_json_make(const struct run_record *record)
         "environment:o topology:o",
         RUN_SCHEMA_VERSION, record->status, record->version, record->commit,
         run_json_time(record->started), run_json_time(record->ended),
-        json_value_array(record->argv, (size_t)record->argc, text_at),
+        JSON_ARRAY(word, record->argv, (size_t)record->argc, json_value_text(*word)),
         run_json_options(record->run_opts, record->run_options),
         record->env ? env_to_json(record->env) : json_null(),
         record->topo ? topo_to_json(record->topo) : json_null());
     int failed = add_result(document, record);
     failed |= json_value_add(
         document, "machine:o arms:o symmetry:o findings:o recommended:o", from_machine(record),
-        json_value_array(record, result && record->topo ? result->narms : 0, arm_at),
+        JSON_ARRAY(arm, result->arms, result && record->topo ? result->narms : 0,
+                   from_arm(record, arm)),
         symmetry_to_json(verdict ? &verdict->symmetry : NULL, record->topo),
         findings_to_json(verdict ? &verdict->findings : NULL),
         verdict ? recommended_to_json(&verdict->analysis, &verdict->findings) : json_null());
@@ -270,8 +260,9 @@ json_t *run_json_make(const struct run_record *record)
         failed |=
             json_value_add(document, "variants:o comparisons:o", variants_to_json(result->variants),
                            verdict ? comparisons_to_json(&verdict->comparisons) : json_array());
-    failed |= json_value_add(document, "notes:o",
-                             json_value_array(record->notes, count_texts(record->notes), text_at));
+    failed |= json_value_add(
+        document, "notes:o",
+        JSON_ARRAY(note, record->notes, count_texts(record->notes), json_value_text(*note)));
     if (!failed)
         return document;
     json_decref(document);
