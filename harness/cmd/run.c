@@ -14,12 +14,10 @@
 #include "harness/lib/sys/log.h"
 #include "harness/verdict/runs/dosing.h"
 
-static int judge_doses(const void *arg, const struct analysis *analysis, struct findings *findings,
-                       struct err *err)
+static void judge_doses(const void *arg, const struct analysis *analysis, struct findings *findings)
 {
     (void)arg;
     dosing_judge(analysis, findings);
-    return findings_check(findings, err);
 }
 
 /* True if the command line or a scenario has several doses of contention. */

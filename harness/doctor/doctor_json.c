@@ -32,11 +32,9 @@ static double above_0(double value)
 static json_t *found_to_json(const struct diagnosis *diagnosis)
 {
     struct findings findings = {0};
-    struct err err;
-    json_t *array = NULL;
-    if (!diagnosis_findings(diagnosis, &findings, &err))
-        array = findings_to_json(&findings);
-    for (size_t i = 0; array && i < diagnosis->n; i++) {
+    diagnosis_findings(diagnosis, &findings);
+    json_t *array = findings_to_json(&findings);
+    for (size_t i = 0; i < diagnosis->n; i++) {
         const struct found *found = &diagnosis->all[i];
         (void)json_value_add(json_array_get(array, i),
                              "check:i cost:r gain:r gain_most:r gain_at_least:b pids:o",

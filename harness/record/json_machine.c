@@ -18,8 +18,8 @@ static size_t listed(int n, int most)
 static json_t *judged_to_json(const struct gpu_health *h, const char *subject)
 {
     struct findings findings = {0};
-    json_t *json =
-        gpu_health_judge(h, subject, &findings, NULL) ? NULL : findings_to_json(&findings);
+    gpu_health_judge(h, subject, &findings);
+    json_t *json = findings_to_json(&findings);
     findings_free(&findings);
     return json;
 }
@@ -143,8 +143,8 @@ json_t *machine_to_json(const struct machine_parts *parts)
 static json_t *check_to_json(const struct topo *topo)
 {
     struct findings findings = {0};
-    struct err err;
-    json_t *array = topo_check(topo, &findings, &err) ? NULL : findings_to_json(&findings);
+    topo_check(topo, &findings);
+    json_t *array = findings_to_json(&findings);
     findings_free(&findings);
     return array;
 }
@@ -275,11 +275,7 @@ json_t *plan_to_json(const struct topo *topo, const struct plan *plan,
         "placement:t status:t reason:t workers:o", placement_infos[plan->placement].name,
         plan->status == PLAN_OK ? "ok" : "skipped", plan->reason, workers);
     struct findings findings = {0};
-    struct err err;
-    if (plan_check(topo, plan, &findings, &err)) {
-        json_decref(json);
-        json = NULL;
-    }
+    plan_check(topo, plan, &findings);
     if (findings.n)
         (void)json_object_set_new(json, "findings", findings_to_json(&findings));
     findings_free(&findings);

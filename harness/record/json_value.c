@@ -217,6 +217,8 @@ static json_t *to_json(const struct finding *finding)
 
 json_t *findings_to_json(const struct findings *findings)
 {
+    if (findings && findings->failed)
+        return NULL;
     return JSON_ARRAY(each, findings->all, findings ? findings->n : 0, to_json(each));
 }
 
@@ -231,11 +233,10 @@ static bool find_severity(const char *name, enum finding_severity *severity)
     return false;
 }
 
-int findings_from_json(const json_t *json, struct findings *findings, struct err *err)
+void findings_from_json(const json_t *json, struct findings *findings)
 {
-    int rc = 0;
     *findings = (struct findings){0};
-    for (size_t i = 0; i < json_array_size(json) && !rc; i++) {
+    for (size_t i = 0; i < json_array_size(json); i++) {
         const json_t *object = json_array_get(json, i);
         struct finding finding = {0};
         if (!find_severity(json_value_text_of(object, "severity"), &finding.severity))
@@ -252,9 +253,8 @@ int findings_from_json(const json_t *json, struct findings *findings, struct err
         finding.value = json_value_number_of(object, "value");
         finding.low = json_value_number_of(object, "low");
         finding.high = json_value_number_of(object, "high");
-        rc = findings_add(findings, &finding, err);
+        findings_put(findings, &finding);
     }
-    return rc;
 }
 
 static void skip_space(struct json_walk *walk)

@@ -94,8 +94,8 @@ unsigned json_value_count_of(const json_t *object, const char *key);
  */
 json_t *findings_to_json(const struct findings *findings);
 
-/* Reads them back; those of unknown severity are left out. Errors: -ENOMEM only. */
-int findings_from_json(const json_t *json, struct findings *findings, struct err *err);
+/* Reads them back; those of unknown severity are left out. */
+void findings_from_json(const json_t *json, struct findings *findings);
 
 /*
  * Walks over the members of an object, or the elements of an array, as pieces of the JSON text. It

@@ -432,36 +432,28 @@ const char *fleet_finding(const struct fleet_judgement *judgement,
 }
 
 /* Adds the finding of a machine without an offence. */
-static int add_good(const struct fleet_judgement *judgement, const struct fleet_judged *machine,
-                    struct findings *findings, struct err *err)
+static void add_good(const struct fleet_judgement *judgement, const struct fleet_judged *machine,
+                     struct findings *findings)
 {
     struct finding finding = begin(judgement, machine->machine, machine->outcome, "fleet_machine");
     finding.severity = FINDING_NOTE;
     if (machine->outcome == OUTCOME_SKIP)
-        (void)snprintf(finding.sentence, sizeof(finding.sentence), FLEET_NOT_JUDGED);
+        findings_putf(findings, &finding, FLEET_NOT_JUDGED);
     else
-        (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                       "nothing is odd: %zu figures at most were compared", judgement->bounds->n);
-    return findings_add(findings, &finding, err);
+        findings_putf(findings, &finding, "nothing is odd: %zu figures at most were compared",
+                      judgement->bounds->n);
 }
 
-static int add_machine(const struct fleet_judgement *judgement, const struct fleet_judged *machine,
-                       struct findings *findings, struct err *err)
+void fleet_findings(const struct fleet_judgement *judgement, struct findings *findings)
 {
-    int rc = machine->noffences ? 0 : add_good(judgement, machine, findings, err);
-    for (size_t i = 0; i < machine->noffences && !rc; i++) {
+    for (size_t i = 0; i < judgement->nmachines; i++) {
+        const struct fleet_judged *machine = &judgement->machines[i];
         struct finding one;
-        (void)fleet_finding(judgement, &judgement->offences[machine->first + i], &one);
-        rc = findings_add(findings, &one, err);
+        if (!machine->noffences)
+            add_good(judgement, machine, findings);
+        for (size_t k = 0; k < machine->noffences; k++) {
+            (void)fleet_finding(judgement, &judgement->offences[machine->first + k], &one);
+            findings_put(findings, &one);
+        }
     }
-    return rc;
-}
-
-int fleet_findings(const struct fleet_judgement *judgement, struct findings *findings,
-                   struct err *err)
-{
-    int rc = 0;
-    for (size_t i = 0; i < judgement->nmachines && !rc; i++)
-        rc = add_machine(judgement, &judgement->machines[i], findings, err);
-    return rc;
 }

@@ -94,7 +94,7 @@ static int make_verdict(const struct session *s, struct verdict *verdict, struct
     int rc = s->builds.setup ? builds_judge(&s->builds, &s->topo, verdict, err)
                              : verdict_make(&s->setup->result, &s->topo, verdict, err);
     if (!rc && task && task->judge)
-        rc = task->judge(task->arrange.arg, &verdict->analysis, &verdict->findings, err);
+        task->judge(task->arrange.arg, &verdict->analysis, &verdict->findings);
     return rc ? rc : findings_check(&verdict->findings, err);
 }
 

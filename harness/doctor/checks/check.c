@@ -372,13 +372,10 @@ void diagnosis_free(struct diagnosis *diagnosis)
     *diagnosis = (struct diagnosis){0};
 }
 
-int diagnosis_findings(const struct diagnosis *diagnosis, struct findings *findings,
-                       struct err *err)
+void diagnosis_findings(const struct diagnosis *diagnosis, struct findings *findings)
 {
-    int rc = 0;
-    for (size_t i = 0; i < diagnosis->n && !rc; i++)
-        rc = findings_add(findings, &diagnosis->all[i].finding, err);
-    return rc;
+    for (size_t i = 0; i < diagnosis->n; i++)
+        findings_put(findings, &diagnosis->all[i].finding);
 }
 
 struct env_changes diagnosis_env_changes(const struct diagnosis *diagnosis)

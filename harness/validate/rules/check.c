@@ -69,8 +69,7 @@ void check_report(struct checks *checks, enum finding_outcome outcome, const str
     va_start(args, fmt);
     (void)vsnprintf(finding.sentence, sizeof(finding.sentence), fmt, args);
     va_end(args);
-    if (!checks->rc)
-        checks->rc = findings_add(checks->findings, &finding, checks->err);
+    findings_put(checks->findings, &finding);
 }
 
 enum facts_probe_name check_probe(const struct checks *checks)

@@ -18,8 +18,6 @@ struct checks {
     const struct rules_request *request;
     struct findings *findings;
     struct findings *numbers; /* what check_number adds to */
-    int rc;
-    struct err *err;
 };
 
 /* Reasons why several rules cannot judge. Rules with the same reason are listed together. */

@@ -90,8 +90,8 @@ int rules_judge(const struct facts *facts, const struct rules_request *request,
                 struct findings *findings, struct findings *numbers, struct err *err)
 {
     struct checks checks = {
-        .facts = facts, .request = request, .findings = findings, .numbers = numbers, .err = err};
-    for (size_t i = 0; (checks.rule = rule_at(i)) && !checks.rc; i++) {
+        .facts = facts, .request = request, .findings = findings, .numbers = numbers};
+    for (size_t i = 0; (checks.rule = rule_at(i)); i++) {
         size_t from = findings->n;
         if (!rules_asked(request, checks.rule))
             continue;
@@ -99,7 +99,8 @@ int rules_judge(const struct facts *facts, const struct rules_request *request,
         if (is_in(request->required, request->nrequired, checks.rule))
             fail_if_skipped(findings, from);
     }
-    return checks.rc ? checks.rc : findings_check(numbers, err);
+    findings->failed = findings->failed || numbers->failed;
+    return findings_check(findings, err);
 }
 
 static bool is_wrong(const struct finding *finding)
