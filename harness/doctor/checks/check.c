@@ -11,6 +11,7 @@
 #include "harness/doctor/checks/checks_host.h"
 #include "harness/lib/array.h"
 #include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 const struct check checks[] = {
     {31, "mask_escape", "threads that leave the mask of their process",
@@ -96,7 +97,7 @@ bool check_may_touch(const struct view *view, const struct view_process *process
     if (process->uid == view->uid)
         return true;
     if (process->uid)
-        (void)snprintf(user, sizeof(user), "user %u", process->uid);
+        text_set(user, "user %u", process->uid);
     (void)check_append(footnote, size, " %s (%d) belongs to %s%s.", process->name, process->pid,
                        user, view->is_root ? "" : ": ask them");
     return view->is_root;
@@ -257,8 +258,7 @@ void checker_report(struct checker *checker, const struct finding_parts *parts, 
     finding->severity = parts->severity;
     finding->value = parts->cost;
     finding->low = finding->high = NAN;
-    (void)snprintf(finding->id, sizeof(finding->id), "%s",
-                   parts->id ? parts->id : checker->check->id);
+    text_set(finding->id, "%s", parts->id ? parts->id : checker->check->id);
     name_subject(parts, finding->subject, sizeof(finding->subject));
     va_list ap;
     va_start(ap, fmt);
@@ -267,10 +267,8 @@ void checker_report(struct checker *checker, const struct finding_parts *parts, 
     append_gain(parts, finding->sentence, sizeof(finding->sentence));
     if (parts->tail)
         (void)check_append(finding->sentence, sizeof(finding->sentence), "%s", parts->tail);
-    (void)snprintf(finding->evidence, sizeof(finding->evidence), "%s",
-                   parts->evidence ? parts->evidence : "");
-    (void)snprintf(finding->command, sizeof(finding->command), "%s",
-                   parts->command ? parts->command : "");
+    text_set(finding->evidence, "%s", parts->evidence ? parts->evidence : "");
+    text_set(finding->command, "%s", parts->command ? parts->command : "");
     for (size_t i = 0; i < parts->nwho && i < FOUND_PIDS_MAX; i++)
         found->pids[found->npids++] = parts->who[i]->pid;
 }

@@ -1,7 +1,6 @@
 #include "harness/show/json/result_json.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,7 +91,7 @@ json_t *variants_to_json(const struct variants *variants)
 static json_t *from_number(double number)
 {
     char text[32];
-    (void)snprintf(text, sizeof(text), "%.9g", number);
+    text_set(text, "%.9g", number);
     return json_value_real(strtod(text, NULL));
 }
 

@@ -1,7 +1,6 @@
 #include "harness/validate/rules/rules.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "harness/lib/str.h"
@@ -190,17 +189,16 @@ static void pass(const struct findings *findings, const char *of, struct rules_v
         str_fmt("%u rule%s passed, %u warning%s, %u skipped", passed, passed == 1 ? "" : "s",
                 warned, warned == 1 ? "" : "s", verdict->count[OUTCOME_SKIP]);
     if (passed + warned && !why) {
-        (void)snprintf(verdict->text, sizeof(verdict->text), "PASS: %.160s: %s", of, rest);
+        text_set(verdict->text, "PASS: %.160s: %s", of, rest);
         return;
     }
     verdict->outcome = OUTCOME_SKIP;
     if (passed + warned)
-        (void)snprintf(verdict->text, sizeof(verdict->text),
-                       "SKIP: no GPU was judged: %.150s (%s); %.100s", why->sentence, rest,
-                       why->evidence);
+        text_set(verdict->text, "SKIP: no GPU was judged: %.150s (%s); %.100s", why->sentence, rest,
+                 why->evidence);
     else
-        (void)snprintf(verdict->text, sizeof(verdict->text), "SKIP: nothing was judged, %u skipped",
-                       verdict->count[OUTCOME_SKIP]);
+        text_set(verdict->text, "SKIP: nothing was judged, %u skipped",
+                 verdict->count[OUTCOME_SKIP]);
 }
 
 struct rules_verdict rules_verdict(const struct findings *findings, bool strict, const char *of)
@@ -217,14 +215,13 @@ struct rules_verdict rules_verdict(const struct findings *findings, bool strict,
         verdict.outcome = OUTCOME_FAIL;
         verdict.rules = name_rules(findings, OUTCOME_FAIL, strict ? OUTCOME_WARN : OUTCOME_FAIL,
                                    named, sizeof(named));
-        (void)snprintf(verdict.text, sizeof(verdict.text), "FAIL: %u rule%s (%s)", verdict.rules,
-                       verdict.rules == 1 ? "" : "s", named);
+        text_set(verdict.text, "FAIL: %u rule%s (%s)", verdict.rules, verdict.rules == 1 ? "" : "s",
+                 named);
     } else if (verdict.count[OUTCOME_ERROR]) {
         verdict.outcome = OUTCOME_ERROR;
         verdict.rules = name_rules(findings, OUTCOME_ERROR, OUTCOME_ERROR, named, sizeof(named));
-        (void)snprintf(verdict.text, sizeof(verdict.text),
-                       "ERROR: %u rule%s should have run and did not (%s)", verdict.rules,
-                       verdict.rules == 1 ? "" : "s", named);
+        text_set(verdict.text, "ERROR: %u rule%s should have run and did not (%s)", verdict.rules,
+                 verdict.rules == 1 ? "" : "s", named);
     } else
         pass(findings, of, &verdict);
     return verdict;
