@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "harness/cmd/common/child_run.h"
+#include "harness/cmd/common/start.h"
 #include "harness/cmd/incident.h"
 #include "harness/engine/worker/launch.h"
 #include "harness/lib/str.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/cmd/common/help.h"
+#include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/fingerprint.h"
 #include "harness/cmd/incident.h"

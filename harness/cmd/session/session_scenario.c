@@ -14,7 +14,7 @@
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"
 #include "harness/show/figures/figures.h"
-#include "harness/show/json/trace.h"
+#include "harness/show/json/run_json.h"
 #include "harness/verdict/odd.h"
 #include "harness/verdict/recommend.h"
 #include "harness/verdict/verdict.h"

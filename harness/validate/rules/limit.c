@@ -7,7 +7,7 @@
 #include "harness/lib/text.h"
 #include "harness/lib/units.h"
 #include "harness/machine/topo_gpu.h"
-#include "harness/validate/rules/check.h"
+#include "harness/validate/rules/rules.h"
 
 enum { SENTENCE_MAX = 400 };
 

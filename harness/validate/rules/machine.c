@@ -7,7 +7,7 @@
 #include "harness/lib/text.h"
 #include "harness/lib/units.h"
 #include "harness/machine/topo_gpu.h"
-#include "harness/validate/rules/check.h"
+#include "harness/validate/rules/rules.h"
 
 /* A fact that can be read: a number or a text. */
 struct machine_known {
