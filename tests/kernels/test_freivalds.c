@@ -2,9 +2,6 @@
  */
 #include "kernels/matmul/gpu_matmul_freivalds.h"
 
-#include <errno.h>
-#include <math.h>
-
 #include "kernels/matmul/gpu_matmul_data.h"
 #include "tests/lib/fixture_product.h"
 #include "tests/lib/unit.h"

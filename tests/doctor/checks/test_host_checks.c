@@ -2,8 +2,6 @@
  * planted fault, and nothing below its threshold. */
 #include "harness/doctor/checks/checks_host.h"
 
-#include <math.h>
-
 #include "harness/machine/topo.h"
 #include "tests/lib/unit.h"
 
