@@ -43,6 +43,7 @@ can_have_idle_stat() {
 }
 
 # without_gnuplot: for tests of other things, as figures take longer than a short run. PATH becomes a folder of links.
+# shellcheck disable=SC2123
 without_gnuplot() {
     local folder
     mkdir "$scratch/commands"
