@@ -4,12 +4,13 @@
  * Decides whether a weight protects a job without pinning, and from which time scale on.
  *
  * Each pair shares the worker's first CPU. By nice both are in one cgroup, at nice 0 and above; by
- * weight each is in a cgroup of its own. Windows that others had for more than half do not count.
+ * weight each is in a cgroup of its own. Windows are of their CPU time: what others take in between
+ * does not count.
  *
- * **Measures** `cpu_share` = CPU time of the heavier / that of both; `promised` = its weight / the
- * sum of both; `share_error` = mean over windows of |share in the window - promised|, in parts of
- * the CPU. Keys: by (nice, cpu.weight of version 2 or cpu.shares of version 1), pair (of weights;
- * nice 0 is 1024, nice 1, 3, 5, 10 and 19 are the rest), window in ms.
+ * **Measures** in %: `cpu_share` = CPU time of the heavier / that of both; `promised` = its weight
+ * / the sum of both; `share_error` = mean over windows of |share in the window - promised|. Keys:
+ * by (nice, cpu.weight of version 2 or cpu.shares of version 1), pair (weights; those of nice 0 and
+ * 1, 3, 5, 10, 19), window in ms.
  * **Source** sched_prio_to_weight in kernel/sched/core.c; Documentation/scheduler/sched-eevdf.rst,
  * sched-nice-design.rst; Documentation/admin-guide/cgroup-v2.rst (cpu.weight).
  * **Limits** Two processes that never sleep: one that sleeps gets what it needs before its share is
@@ -55,9 +56,9 @@ static const struct bench_dim fairness_dims[] = {
 
 enum { CPU_SHARE, PROMISED, SHARE_ERROR };
 static const struct bench_metric fairness_metrics[] = {
-    [CPU_SHARE] = {"cpu_share", "ratio", "none"},
-    [PROMISED] = {"promised", "ratio", "none"},
-    [SHARE_ERROR] = {"share_error", "ratio", "lower", .gating = true},
+    [CPU_SHARE] = {"cpu_share", "%", "none"},
+    [PROMISED] = {"promised", "%", "none"},
+    [SHARE_ERROR] = {"share_error", "%", "lower", .gating = true},
     {.name = NULL},
 };
 
@@ -69,7 +70,7 @@ static const struct bench_figure fairness_figures[] = {
      .how = "Two busy processes on one CPU",
      .note = "A weight protects a job over windows in which the error is small",
      .x = {"window (ms, log scale)", BY_WINDOW, .log = true},
-     .y = {"mean error of the share (of the CPU)", .from = 0},
+     .y = {"mean error of the share (% of the CPU)", .from = 0},
      .series = {BY_PAIR}},
     {.name = NULL},
 };
@@ -151,22 +152,26 @@ static void share_cpu(void *arg, unsigned member)
              shared->ran.start_ns + shared->ran.nbins * shared->ran.bin_ns);
 }
 
-/* Mean error over windows of so many bins. Adds the CPU time of all that count to `sum_ns`. */
-static double find_error(const struct fairness *s, double promised, unsigned bins,
+/*
+ * Mean error over windows of so many ms of the two's CPU time: others' time does not count. Adds
+ * all to `sum_ns`. The last window may be half a one.
+ */
+static double find_error(const struct shared *shared, double promised, unsigned window_ms,
                          double sum_ns[static 2])
 {
-    double errors = 0;
+    double errors = 0, ns[2] = {0}, window_ns = 0.95 * BIN_NS * window_ms;
     unsigned counted = 0;
-    for (unsigned at = 0; at + bins <= s->shared->ran.nbins; at += bins) {
-        double ns[2] = {0};
-        for (unsigned cell = 0; cell < 2 * bins; cell++)
-            ns[cell % 2] += (double)s->shared->ns[cell % 2][at + cell / 2];
-        if (ns[0] + ns[1] < bins * (double)BIN_NS / 2)
+    for (unsigned bin = 0; bin < shared->ran.nbins; bin++) {
+        ns[0] += (double)shared->ns[0][bin];
+        ns[1] += (double)shared->ns[1][bin];
+        double both_ns = ns[0] + ns[1];
+        if (both_ns < (bin + 1 < shared->ran.nbins ? window_ns : window_ns / 2))
             continue;
-        errors += fabs(ns[0] / (ns[0] + ns[1]) - promised);
+        errors += fabs(100 * ns[0] / both_ns - promised);
         counted++;
         sum_ns[0] += ns[0];
         sum_ns[1] += ns[1];
+        ns[0] = ns[1] = 0;
     }
     return errors / counted; /* NaN = none */
 }
@@ -174,14 +179,14 @@ static double find_error(const struct fairness *s, double promised, unsigned bin
 static void emit_pair(struct bench_ctx *ctx, struct dims at)
 {
     const struct fairness *s = ctx->state;
-    double promised = (double)HEAVIER / (HEAVIER + lighter[s->pair].weight);
+    double promised = 100.0 * HEAVIER / (HEAVIER + lighter[s->pair].weight);
     bench_emit(ctx, PROMISED, promised, at);
     for (unsigned i = 0; i < WINDOWS; i++) {
         double sum_ns[2] = {0};
-        double error = find_error(s, promised, windows_ms[i], sum_ns);
+        double error = find_error(s->shared, promised, windows_ms[i], sum_ns);
         bench_emit(ctx, SHARE_ERROR, error, dims_with(at, BY_WINDOW, windows_ms[i]));
         if (!i)
-            bench_emit(ctx, CPU_SHARE, sum_ns[0] / (sum_ns[0] + sum_ns[1]), at);
+            bench_emit(ctx, CPU_SHARE, 100 * sum_ns[0] / (sum_ns[0] + sum_ns[1]), at);
     }
 }
 

@@ -50,7 +50,7 @@ struct inversion_params {
 };
 
 static const struct opt inversion_opts[] = {
-    OPT_SECONDS("held", inversion_params, held_s, "200us", 1e-5, 1, "TIME", "work under the lock"),
+    OPT_SECONDS("held", inversion_params, held_s, "300us", 1e-5, 1, "TIME", "work under the lock"),
     OPT_SECONDS("burn", inversion_params, burn_s, "10ms", 1e-4, 0.1, "TIME",
                 "work of medium, which takes no lock"),
     OPT_CHOICE("policy", inversion_params, policy, "auto", policy_names, "POLICY",
@@ -228,6 +228,18 @@ static double emit_waits(struct bench_ctx *ctx, struct dims at, double *wait_ms,
     return stats_ms[1];
 }
 
+/* The first bin stands at both its ends: the figure draws from one point to the next. */
+static void emit_time_line(struct bench_ctx *ctx, unsigned protocol, struct dims at)
+{
+    const struct inversion *s = ctx->state;
+    double all_ns = (double)s->ran.bin_ns * s->ntrials[protocol];
+    for (unsigned role = 0; role < ROLES; role++)
+        for (unsigned bin = 0; bin <= BINS; bin++)
+            bench_emit(ctx, RAN, (double)s->ran_ns[protocol][role][bin ? bin - 1 : 0] / all_ns,
+                       dims_with(dims_with(at, BY_ROLE, role), BY_MS,
+                                 (double)(s->ran.bin_ns * bin) / 1e6));
+}
+
 static void emit_all(struct bench_ctx *ctx)
 {
     struct inversion *s = ctx->state;
@@ -235,14 +247,8 @@ static void emit_all(struct bench_ctx *ctx)
     (void)bench_emit_absent(ctx, INHERIT_GAIN, &s->refused, DIMS({BY_POLICY, FIFO}));
     for (unsigned protocol = 0; protocol < PROTOCOLS; protocol++) {
         const struct dims at = DIMS({BY_PROTOCOL, protocol}, {BY_POLICY, s->policy});
-        unsigned n = s->ntrials[protocol];
-        p99_ms[protocol] = emit_waits(ctx, at, s->wait_ms[protocol], n);
-        for (unsigned cell = 0; cell < ROLES * BINS; cell++)
-            bench_emit(ctx, RAN,
-                       (double)s->ran_ns[protocol][cell / BINS][cell % BINS] /
-                           ((double)s->ran.bin_ns * n),
-                       dims_with(dims_with(at, BY_ROLE, cell / BINS), BY_MS,
-                                 (double)s->ran.bin_ns * (cell % BINS + 1) / 1e6));
+        p99_ms[protocol] = emit_waits(ctx, at, s->wait_ms[protocol], s->ntrials[protocol]);
+        emit_time_line(ctx, protocol, at);
     }
     bench_emit(ctx, INHERIT_GAIN, p99_ms[NONE] / p99_ms[INHERIT], DIMS({BY_POLICY, s->policy}));
 }
