@@ -70,18 +70,28 @@ static json_t *text_at(const void *of, size_t i)
     return json_value_text(((const struct opt_texts *)of)->text[i]);
 }
 
+/* NULL, so null, if it sets nothing. */
+static json_t *from_priority(const struct cpu_priority *priority)
+{
+    const bool any = priority->nice || priority->weight || priority->policy;
+    return any ? json_value_object("nice:i weight:i sched:t", (int)priority->nice,
+                                   (int)priority->weight, cpu_policy_names[priority->policy])
+               : json_null();
+}
+
 static json_t *from_variant(const void *of, size_t i)
 {
     const struct variant *variant = &((const struct variants *)of)->all[i];
     const struct variant_state *state = &((const struct variants *)of)->state[i];
     return json_value_object(
-        "name:t env:o params:o placement:t threads:n cpu_max:r before:t "
-        "after:t check:t build:t read_back:o",
+        "name:t env:o params:o placement:t threads:n cpu_max:r priority:o background_priority:o "
+        "before:t after:t check:t build:t read_back:o",
         variant->name, json_value_array(&variant->env, variant->env.n, text_at),
         json_value_array(&variant->params, variant->params.n, text_at), variant->placement,
         variant->plan.threads ? (int)variant->plan.threads : -1,
-        variant->cpu_max > 0 ? variant->cpu_max : (double)NAN, variant->before, variant->after,
-        variant->check, variant->build,
+        variant->cpu_max > 0 ? variant->cpu_max : (double)NAN, from_priority(&variant->priority[0]),
+        from_priority(&variant->priority[1]), variant->before, variant->after, variant->check,
+        variant->build,
         json_value_object("initial:T during:T final:T", state->initial, state->during,
                           state->final));
 }
