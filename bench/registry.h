@@ -33,6 +33,8 @@
     X(context_switch, "system")     \
     X(wakeup_latency, "system")     \
     X(spawn, "system")              \
+    X(priority_inversion, "system") \
+    X(fairness, "system")           \
     X(interpreter_lock, "system")   \
     X(burn, "system")               \
     X(read_path, "I/O")             \

@@ -51,6 +51,8 @@ static const struct scenario_part os_parts[] = {
     SCAN("context_switch"),
     SCAN("wakeup_latency"),
     SCAN("spawn"),
+    SCAN("priority_inversion"),
+    SCAN("fairness"),
     {.foreground = NULL},
 };
 /* clang-format on */
@@ -139,7 +141,7 @@ const struct scenario scenario_registry[] = {
     },
     {
         .name = "os",
-        .summary = "the operating system: switches, wake-ups, starts of processes and threads",
+        .summary = "the operating system: switches, wake-ups, starts, priorities, shares of a CPU",
         .parts = os_parts,
     },
     {
