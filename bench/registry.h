@@ -35,6 +35,8 @@
     X(spawn, "system")              \
     X(priority_inversion, "system") \
     X(fairness, "system")           \
+    X(page_fault, "system")         \
+    X(event_loop, "system")         \
     X(interpreter_lock, "system")   \
     X(burn, "system")               \
     X(read_path, "I/O")             \
