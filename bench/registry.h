@@ -33,6 +33,7 @@
     X(context_switch, "system")     \
     X(wakeup_latency, "system")     \
     X(spawn, "system")              \
+    X(mutex, "system")              \
     X(interpreter_lock, "system")   \
     X(burn, "system")               \
     X(read_path, "I/O")             \

@@ -51,6 +51,7 @@ static const struct scenario_part os_parts[] = {
     SCAN("context_switch"),
     SCAN("wakeup_latency"),
     SCAN("spawn"),
+    SCAN("mutex"),
     {.foreground = NULL},
 };
 /* clang-format on */
@@ -139,7 +140,7 @@ const struct scenario scenario_registry[] = {
     },
     {
         .name = "os",
-        .summary = "the operating system: switches, wake-ups, starts of processes and threads",
+        .summary = "the operating system: switches, wake-ups, locks, starts of processes",
         .parts = os_parts,
     },
     {

@@ -85,6 +85,20 @@ size_t counts_doubled(unsigned most, unsigned *counts, size_t n)
     return filled;
 }
 
+double times_percentile(const struct times *times, double fraction)
+{
+    uint64_t n = 0, below = 0;
+    for (unsigned i = 0; i < TIMES_BINS; i++)
+        n += times->bins[i];
+    for (unsigned i = 0; i < TIMES_BINS; i++) {
+        unsigned shift = i < 64 ? 0 : i / 32 - 1;
+        below += times->bins[i];
+        if (below && (double)below >= fraction * (double)n)
+            return ldexp(i - 32.0 * shift + (shift ? 0.5 : 0), (int)shift);
+    }
+    return NAN;
+}
+
 enum { SETTLE_SHARE = 3 };
 
 /* The time of a rank's arrival, and the clock it is from. */
