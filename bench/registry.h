@@ -34,6 +34,7 @@
     X(wakeup_latency, "system")     \
     X(spawn, "system")              \
     X(mutex, "system")              \
+    X(producer_consumer, "system")  \
     X(interpreter_lock, "system")   \
     X(burn, "system")               \
     X(read_path, "I/O")             \

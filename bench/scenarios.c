@@ -52,6 +52,7 @@ static const struct scenario_part os_parts[] = {
     SCAN("wakeup_latency"),
     SCAN("spawn"),
     SCAN("mutex"),
+    SCAN("producer_consumer"),
     {.foreground = NULL},
 };
 /* clang-format on */
@@ -140,7 +141,7 @@ const struct scenario scenario_registry[] = {
     },
     {
         .name = "os",
-        .summary = "the operating system: switches, wake-ups, locks, starts of processes",
+        .summary = "the operating system: switches, wake-ups, locks, queues, starts of processes",
         .parts = os_parts,
     },
     {

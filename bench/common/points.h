@@ -25,6 +25,13 @@ int points_run(struct bench_ctx *ctx, size_t n, int (*measure)(struct bench_ctx 
 /* The value emitted for this metric at these dims; NaN = none. */
 double points_value(const struct bench_ctx *ctx, unsigned metric, struct dims at);
 
+/*
+ * Emits, as `least`, the smallest position along `dim` with 95% of the best value of `metric`, a
+ * rate, among the values that differ from place `at` in that dimension alone.
+ */
+void points_emit_least(struct bench_ctx *ctx, unsigned least, unsigned metric,
+                       const struct dims *at, unsigned dim);
+
 /* Time for each of n points: an equal part of the budget, but at least least_ns. */
 uint64_t points_share_ns(const struct bench_ctx *ctx, size_t n, uint64_t least_ns);
 

@@ -265,29 +265,18 @@ static int measure_point(struct bench_ctx *ctx, size_t point)
     return emit_point(ctx, n, (double)took_ns, at);
 }
 
-/* Called for each point; acts on the first of those that differ in their number of threads. */
-static void emit_least_threads(struct bench_ctx *ctx, size_t point)
+static void emit_threads(struct bench_ctx *ctx, size_t point)
 {
     const struct contention *c = ctx->state;
     const struct dims at = place_of(ctx, point);
-    double rates[COUNTS_MOST] = {0}, best = 0;
-    unsigned least = 0;
-    if (c->ncounts < 2 || point % c->ncounts)
-        return;
-    for (unsigned i = 0; i < c->ncounts; i++) {
-        rates[i] = points_value(ctx, RATE, place_of(ctx, point + i));
-        best = fmax(best, rates[i]);
-    }
-    while (rates[least] < 0.95 * best)
-        least++;
-    if (best > 0)
-        bench_emit(ctx, THREADS, c->counts[least], dims_without(&at, BY_THREADS));
+    if (c->ncounts > 1 && point % c->ncounts == 0)
+        points_emit_least(ctx, THREADS, RATE, &at, BY_THREADS);
 }
 
 static int mutex_scan(struct bench_ctx *ctx)
 {
     const struct contention *c = ctx->state;
-    return points_run(ctx, c->npoints, measure_point, emit_least_threads);
+    return points_run(ctx, c->npoints, measure_point, emit_threads);
 }
 
 const struct bench bench_mutex = {
