@@ -55,6 +55,8 @@ static const struct scenario_part os_parts[] = {
     SCAN("fairness"),
     SCAN("page_fault"),
     SCAN("event_loop"),
+    SCAN("mutex"),
+    SCAN("producer_consumer"),
     {.foreground = NULL},
 };
 /* clang-format on */
