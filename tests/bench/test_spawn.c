@@ -1,8 +1,5 @@
 /* Starts of processes and threads, through the contract. */
-#include <errno.h>
-#include <math.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "bench/os/spawn_ways.h"
 #include "bench/registry.h"
