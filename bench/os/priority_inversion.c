@@ -16,9 +16,9 @@
  * **Source** Sha, Rajkumar and Lehoczky 1990; pthread_mutexattr_setprotocol(3). pi_stress of
  * rt-tests has the same three threads and reports only whether one is stuck.
  * **Limits** The wait without inheritance is medium's work by construction, so the gain grows with
- * `burn`. Without real-time priorities the three have nice levels, 19, 0 and -10 where allowed;
- * nice levels are weights, which the kernel does not lend: inheritance then changes nothing. The
- * CPU rests for half of each trial's time, so that the limit on real-time threads
+ * `burn`. Without real-time priorities low has a nice level, and the others none; that is a weight,
+ * which the kernel does not lend: inheritance then changes nothing, but an equal level does. The
+ * CPU rests for half of each trial's time under fifo, so that the limit on real-time threads
  * (sched_rt_runtime_us, 95%) never stops them and others are not starved.
  */
 #include <errno.h>
@@ -42,11 +42,11 @@ enum protocol { NONE, INHERIT, PROTOCOLS };
 enum policy { FIFO, NICE };
 
 static const char *const policy_names[] = {"auto", "fifo", "nice", NULL};
-static const int niceness[ROLES] = {19, 0, -10}; /* 0 = unchanged */
 
 struct inversion_params {
     double held_s, burn_s;
     int policy;
+    int64_t nice;
 };
 
 static const struct opt inversion_opts[] = {
@@ -55,6 +55,7 @@ static const struct opt inversion_opts[] = {
                 "work of medium, which takes no lock"),
     OPT_CHOICE("policy", inversion_params, policy, "auto", policy_names, "POLICY",
                "SCHED_FIFO or nice levels; auto takes fifo where it is allowed"),
+    OPT_INT("nice", inversion_params, nice, "19", 0, 19, "N", "low's nice level, of policy nice"),
     {.name = NULL},
 };
 
@@ -96,6 +97,7 @@ static const struct bench_figure inversion_figures[] = {
 struct inversion {
     struct team team; /* by role, all on one CPU */
     enum policy policy;
+    int nice;           /* of low */
     struct err refused; /* fifo; code 0 = it is allowed */
     uint64_t work_ns[ROLES];
     unsigned ntrials[PROTOCOLS];
@@ -105,7 +107,7 @@ struct inversion {
     struct ran ran;
     enum protocol protocol;
     pthread_mutex_t mutex;
-    _Atomic uint32_t ready[ROLES], begun[ROLES]; /* begun: low has the lock */
+    _Atomic uint32_t ready[ROLES], begun[ROLES];
     uint64_t waited_ns;
 };
 
@@ -117,6 +119,7 @@ static int inversion_setup(struct bench_ctx *ctx)
     struct inversion *s = ctx->state;
     s->work_ns[LOW] = s->work_ns[HIGH] = (uint64_t)(params->held_s * 1e9);
     s->work_ns[MEDIUM] = (uint64_t)(params->burn_s * 1e9);
+    s->nice = (int)params->nice;
     s->ran.nbins = BINS;
     s->ran.bin_ns = (s->work_ns[MEDIUM] + 2 * s->work_ns[LOW]) * 5 / 4 / BINS;
     return team_open(&s->team, ctx, os_cpus, ROLES);
@@ -133,12 +136,13 @@ static void work(struct inversion *s, enum role role)
     ran_busy(&s->ran, s->ran_ns[s->protocol][role], s->work_ns[role], UINT64_MAX);
 }
 
-/* High and medium sleep by then, so that they have the CPU as soon as low wakes them. */
+/* Nobody works before all are there: else low, which has the CPU, may be done before high asks. */
 static void play_low(struct inversion *s)
 {
     (void)pthread_mutex_lock(&s->mutex);
     s->ran.start_ns = clock_now_ns();
     futex_set(&s->begun[HIGH], 1);
+    futex_wait_while(&s->begun[LOW], 0);
     work(s, LOW);
     (void)pthread_mutex_unlock(&s->mutex);
 }
@@ -146,6 +150,7 @@ static void play_low(struct inversion *s)
 static void play_high(struct inversion *s)
 {
     futex_set(&s->begun[MEDIUM], 1);
+    futex_set(&s->begun[LOW], 1);
     uint64_t start_ns = clock_now_ns();
     (void)pthread_mutex_lock(&s->mutex);
     s->waited_ns = clock_now_ns() - start_ns;
@@ -161,8 +166,8 @@ static void play(void *arg, unsigned rank, unsigned n)
         futex_wait_while(&s->ready[role], 0);
     if (s->policy == FIFO) /* only within a trial: the team meets by yielding */
         (void)set_policy(SCHED_FIFO, PRIORITY + (int)rank);
-    else if (niceness[rank])
-        (void)setpriority(PRIO_PROCESS, (id_t)gettid(), niceness[rank]);
+    else if (rank == LOW && s->nice)
+        (void)setpriority(PRIO_PROCESS, (id_t)gettid(), s->nice);
     futex_set(&s->ready[rank], 1);
     if (rank != LOW)
         futex_wait_while(&s->begun[rank], 0);
@@ -201,7 +206,8 @@ static int run_trial(struct inversion *s, enum protocol protocol, struct err *er
     uint64_t took_ns = team_run(&s->team, NULL, ROLES, play, s);
     (void)pthread_mutex_destroy(&s->mutex);
     s->wait_ms[protocol][s->ntrials[protocol]++] = (double)s->waited_ns / 1e6;
-    clock_sleep_until(clock_timer_ns() + took_ns / 2);
+    if (s->policy == FIFO)
+        clock_sleep_until(clock_timer_ns() + took_ns / 2);
     return 0;
 }
 
