@@ -2,8 +2,6 @@
 #include "harness/engine/result.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-
 static int parse(const char *const *texts, struct variants *variants, struct err *err)
 {
     struct opt_texts given = {0};
