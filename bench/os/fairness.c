@@ -214,7 +214,7 @@ static int measure_pair(struct bench_ctx *ctx, size_t point)
         return 0;
     *s->shared = (struct shared){.ran = {.bin_ns = BIN_NS}};
     s->shared->want_ns =
-        points_share_ns(ctx, POINTS, WARM_UP_NS + 2 * WINDOW_MOST * (uint64_t)BIN_NS);
+        points_share_ns(ctx, POINTS, WARM_UP_NS + (uint64_t)2 * WINDOW_MOST * BIN_NS);
     uint64_t most = LONGER * s->shared->want_ns / BIN_NS;
     s->shared->ran.nbins = most < BINS ? (unsigned)most : BINS;
     const struct cpu_pair both = {
