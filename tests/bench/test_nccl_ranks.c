@@ -5,7 +5,7 @@
 #include "bench/collective/collective.h"
 #include "bench/device/device.h"
 #include "bench/registry.h"
-#include "harness/engine/worker/barrier.h"
+#include "harness/engine/worker/shared.h"
 #include "tests/lib/fake_gpus.h"
 #include "tests/lib/fixture_dims.h"
 #include "tests/lib/patience.h"

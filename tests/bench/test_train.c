@@ -7,7 +7,7 @@
 #include "bench/device/device.h"
 #include "bench/feed/train.h"
 #include "bench/registry.h"
-#include "harness/engine/worker/barrier.h"
+#include "harness/engine/worker/shared.h"
 #include "harness/lib/sys/clock.h"
 #include "tests/lib/fixture_dims.h"
 #include "tests/lib/patience.h"

@@ -17,8 +17,7 @@ static struct findings findings; /* of the last judgement */
 static size_t count(const struct gpu_health *health)
 {
     findings_free(&findings);
-    if (gpu_health_judge(health, "GPU 7 (beef:07:00.0)", &findings, NULL))
-        return SIZE_MAX;
+    gpu_health_judge(health, "GPU 7 (beef:07:00.0)", &findings);
     return findings.n;
 }
 

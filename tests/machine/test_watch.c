@@ -32,8 +32,7 @@ static bool says(const struct gpu_change *change, const char *expected)
 {
     struct findings findings = {0};
     char reported[1000] = "";
-    if (gpu_change_judge(change, "GPU 7", "none", "1 of 3 launches", &findings, NULL))
-        return false;
+    gpu_change_judge(change, "GPU 7", "none", "1 of 3 launches", &findings);
     for (size_t i = 0; i < findings.n; i++) {
         const struct finding *finding = &findings.all[i];
         size_t used = strlen(reported);

@@ -3,8 +3,7 @@
  *
  *   struct diagnosis diagnosis = {0};
  *   int rc = diagnosis_make(&view, &diagnosis, &err);
- *   if (!rc)
- *       rc = diagnosis_findings(&diagnosis, &findings, &err);   // for the printers
+ *   diagnosis_findings(&diagnosis, &findings);   // for the printers
  *   diagnosis_free(&diagnosis);
  *
  * A new check is a function and a line in CHECK_LIST. It looks at checker->view and calls
@@ -103,8 +102,7 @@ struct diagnosis {
 /* -ENOMEM only. Free with diagnosis_free, also after an error. */
 int diagnosis_make(const struct view *view, struct diagnosis *diagnosis, struct err *err);
 void diagnosis_free(struct diagnosis *diagnosis);
-int diagnosis_findings(const struct diagnosis *diagnosis, struct findings *findings,
-                       struct err *err);
+void diagnosis_findings(const struct diagnosis *diagnosis, struct findings *findings);
 /* The settings for the next start from all findings; the first finding wins a conflict. */
 struct env_changes diagnosis_env_changes(const struct diagnosis *diagnosis);
 /* True if a finding is bad. */

@@ -295,18 +295,14 @@ void check_gpus(struct checker *checker)
         const struct topo_gpu *gpu = &host->topo->gpus[i];
         struct findings all = {0};
         name = topo_gpu_name(gpu);
-        rc = gpu_health_judge(&host->gpus[i], name, &all, checker->err);
-        for (unsigned c = 0; c < host->nchanges && !rc; c++)
+        gpu_health_judge(&host->gpus[i], name, &all);
+        for (unsigned c = 0; c < host->nchanges; c++)
             if (strcmp(host->gpu_changes[c].pci_bdf, gpu->pci_bdf) == 0)
-                rc = gpu_change_judge(&host->gpu_changes[c], name, "the watch", "", &all,
-                                      checker->err);
-        if (!rc)
-            report_wanted(checker, &all, gpu->pci_bdf);
+                gpu_change_judge(&host->gpu_changes[c], name, "the watch", "", &all);
+        report_wanted(checker, &all, gpu->pci_bdf);
         findings_free(&all);
     }
-    if (rc)
-        checker->rc = rc;
-    else if (host)
+    if (host)
         check_log(checker);
 }
 

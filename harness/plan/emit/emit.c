@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +24,8 @@ static void set_variable(struct emit_worker *worker, const char *name, const cha
 {
     struct emit_variable *variable = &worker->variable[worker->nvariables++];
     assert(worker->nvariables <= sizeof(worker->variable) / sizeof(*worker->variable));
-    (void)snprintf(variable->name, sizeof(variable->name), "%s", name);
-    (void)snprintf(variable->value, sizeof(variable->value), "%s", value);
+    text_set(variable->name, "%s", name);
+    text_set(variable->value, "%s", value);
 }
 
 /*
@@ -39,10 +38,9 @@ static void set_gpu(const struct emit *emit, struct emit_worker *worker)
     const struct topo_gpu *gpu = &emit->job->topo->gpus[worker->plan->gpu];
     bool by_uuid = emit->job->renumbered && quote_is_plain_everywhere(gpu->uuid);
     if (by_uuid)
-        (void)snprintf(worker->gpu, sizeof(worker->gpu), "%s", gpu->uuid);
+        text_set(worker->gpu, "%s", gpu->uuid);
     else
-        (void)snprintf(worker->gpu, sizeof(worker->gpu), "%u",
-                       topo_gpu_bus_number(emit->job->topo, gpu));
+        text_set(worker->gpu, "%u", topo_gpu_bus_number(emit->job->topo, gpu));
     if (!by_uuid)
         set_variable(worker, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
     if (!emit->numbers_gpu)

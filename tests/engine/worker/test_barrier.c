@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "harness/engine/worker/barrier.h"
+#include "harness/engine/worker/shared.h"
 #include "tests/lib/unit.h"
 
 enum { RANKS = 7, BARRIERS = 2000 };
