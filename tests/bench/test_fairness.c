@@ -1,5 +1,4 @@
 /* Two processes that share a CPU by weight, through the contract. */
-#include <math.h>
 #include <sys/resource.h>
 
 #include "bench/registry.h"

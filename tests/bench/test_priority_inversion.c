@@ -1,7 +1,6 @@
 /* Three priorities, a lock and one CPU, through the contract. */
 #include <linux/capability.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
