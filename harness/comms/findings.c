@@ -9,9 +9,7 @@
 #include "harness/comms/matrix.h"
 #include "harness/comms/plugin/names.h"
 #include "harness/comms/summary.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 
 struct judge {
     bool counted;                                  /* some communicator has a call */

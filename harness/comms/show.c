@@ -14,7 +14,6 @@
 #include "harness/comms/json.h"
 #include "harness/comms/plugin/names.h"
 #include "harness/comms/tables.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/sys/signals.h"

@@ -6,9 +6,7 @@
 
 #include "harness/comms/findings.h"
 #include "harness/comms/plugin/names.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 
 /* Three columns: by calls, counted, the ratio. */
 static void add_side(uint64_t called, uint64_t counted, struct doc_table *table)

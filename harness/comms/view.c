@@ -9,7 +9,7 @@
 #include "harness/comms/findings.h"
 #include "harness/comms/merge.h"
 #include "harness/lib/array.h"
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 /* ---- what calls report ---- */
 

@@ -2,7 +2,7 @@
  * all. */
 #include <errno.h>
 
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/plan/options.h"
 #include "harness/plan/plan.h"
 #include "harness/record/json_machine.h"

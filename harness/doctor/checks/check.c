@@ -10,7 +10,6 @@
 
 #include "harness/doctor/checks/checks_host.h"
 #include "harness/lib/array.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 const struct check checks[] = {

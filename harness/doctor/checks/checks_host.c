@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "harness/machine/topo_gpu.h"
 
 /* NUMA balancing, clocks, memory. Pure. */

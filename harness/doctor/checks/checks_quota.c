@@ -5,7 +5,6 @@
 #include "harness/doctor/checks/check_runtime.h"
 #include "harness/doctor/checks/checks_host.h"
 #include "harness/doctor/checks/cpu_allocator.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 /* Quotas of CPU time: teams larger than the quota, and cgroups that are throttled. */

@@ -13,7 +13,7 @@
 
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/log.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "harness/machine/env.h"
 
 void cgroups_open(struct cgroups *cgroups)

@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 #include "harness/verdict/advice.h"
 #include "harness/verdict/runs/tune.h"
 
