@@ -1,10 +1,6 @@
 /* The real host code, with ranks of NCCL as threads, each with a GPU of tests/lib/fake_gpus.h. */
-#include <errno.h>
-
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "bench/collective/collective.h"
 #include "bench/device/device.h"

@@ -1,6 +1,4 @@
 /* Ranks as threads in one barrier, on device sim: which rank was waited for, how long. */
-#include <errno.h>
-
 #include <pthread.h>
 #include <sys/mman.h>
 #include <time.h>

@@ -1,8 +1,6 @@
 /* Which made-up ranks came late to calls, which waited, and how fast the calls were. */
 #include "harness/comms/merge.h"
 
-#include <math.h>
-
 #include "harness/comms/plugin/names.h"
 #include "tests/lib/unit.h"
 

@@ -1,8 +1,6 @@
 /* What contend says about made-up programs; it says nothing about good ones. */
 #include "harness/comms/findings.h"
 
-#include <math.h>
-
 #include "harness/comms/plugin/names.h"
 #include "tests/lib/unit.h"
 

@@ -1,8 +1,6 @@
 #include "tests/lib/fixture_findings.h"
 #include "tests/lib/unit.h"
 
-#include <math.h>
-
 const char fixture_hostile[] = "]]><script>alert(\"1\")</script> 'a'&|`b`\nc\\\x01\xff @all";
 
 struct finding fixture_check(const char *id, enum finding_outcome outcome)

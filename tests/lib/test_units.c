@@ -2,9 +2,6 @@
 #include "harness/lib/text.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-#include <math.h>
-
 TEST(units_parse_size)
 {
     static const struct {

@@ -1,12 +1,9 @@
 /* The health of GPUs, as drivers report or withhold it, and the findings about it. */
 #include "harness/machine/gpu_health.h"
 
-#include <errno.h>
-#include <math.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/machine/topo_gpu.h"
 #include "harness/record/json_machine.h"

@@ -2,8 +2,6 @@
  * vendors. */
 #include "harness/machine/topo_check.h"
 
-#include <unistd.h>
-
 #include "tests/lib/fixture_machines.h"
 #include "tests/lib/unit.h"
 

@@ -1,8 +1,6 @@
 /* What happened to GPUs during an arm, over a made-up driver, and the text about it. */
 #include "harness/machine/gpu_watch.h"
 
-#include <math.h>
-
 #include "tests/lib/fixture_driver.h"
 #include "tests/lib/unit.h"
 

@@ -1,7 +1,4 @@
 /* Findings about plans: slices over packages and nodes, divided cores, far GPUs, unused CPUs. */
-#include <errno.h>
-#include <unistd.h>
-
 #include "harness/plan/check.h"
 #include "tests/lib/fixture_machines.h"
 #include "tests/lib/fixture_topo.h"

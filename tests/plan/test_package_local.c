@@ -1,6 +1,4 @@
 /* The placement package-local, and teams under a quota of CPU time. */
-#include <errno.h>
-
 #include "harness/plan/check.h"
 #include "tests/lib/fixture_topo.h"
 #include "tests/lib/unit.h"

@@ -2,8 +2,6 @@
 #include "harness/record/json_value.h"
 #include "tests/lib/unit.h"
 
-#include <math.h>
-
 static const struct finding full = {.id = "unit_odd",
                                     .severity = FINDING_BAD,
                                     .subject = "GPU 2 (0000:00:08.0)",

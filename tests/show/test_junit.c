@@ -1,8 +1,6 @@
 /* Findings as JUnit XML: which are failures, and that XML parsers accept any text in them. */
 #include "harness/show/export.h"
 
-#include <errno.h>
-
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_findings.h"
 #include "tests/lib/unit.h"

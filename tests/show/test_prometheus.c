@@ -1,9 +1,6 @@
 /* Findings as Prometheus' text: families, distinct series, and intact labels. */
 #include "harness/show/export.h"
 
-#include <math.h>
-#include <stdbool.h>
-
 #include "tests/lib/fixture_findings.h"
 #include "tests/lib/unit.h"
 

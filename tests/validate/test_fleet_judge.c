@@ -2,9 +2,6 @@
  * known. */
 #include "harness/validate/judge.h"
 
-#include <errno.h>
-#include <math.h>
-
 #include "harness/validate/bounds.h"
 #include "tests/lib/fixture_fleet.h"
 #include "tests/lib/unit.h"

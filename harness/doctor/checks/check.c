@@ -8,56 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/doctor/checks/checks_host.h"
 #include "harness/lib/array.h"
 #include "harness/lib/text.h"
 
 const struct check checks[] = {
-    {31, "mask_escape", "threads that leave the mask of their process",
-     "masks of tasks, environ, schedstat", check_escape},
-    {16, "more_threads_than_cpus", "more threads than CPUs, at a loss",
-     "schedstat, masks, samples of threads, stacks, environ", check_crowd},
-    {29, "ranks_poll", "more ranks than CPUs, which poll for each other",
-     "schedstat, masks, samples of threads, arguments, environ, maps", check_ranks},
-    {6, "inherited_mask", "an inherited mask of one CPU", "masks of child and parent, cpuset",
-     check_inherited_mask},
-    {28, "narrowed_children", "children bound to fewer CPUs than their parent",
-     "masks of child and parent, schedstat", check_narrowed_children},
-    {27, "narrow_mask", "a mask with fewer CPUs than threads, while other CPUs idle",
-     "schedstat, masks, time of each CPU", check_narrow},
-    {1, "masks_overlap", "busy processes on the same CPUs", "masks and times of tasks",
-     check_overlap},
-    {2, "team_over_quota", "a team of threads larger than the quota of CPU time",
-     "cpu.max of all cgroups above, times and libraries of the process", check_team_over_quota},
-    {3, "throttled", "stopped by a quota of CPU time", "cpu.stat", check_throttled},
-    {5, "idle_beside_queue", "waiting while allowed CPUs are idle",
-     "schedstat, masks, time of each CPU", check_idle_cpus},
-    {4, "run_queue", "waiting in the run queue, and the cause",
-     "schedstat, time of each CPU, cpu.stat, steal", check_queue},
-    {7, "leader_alone", "the first thread is bound, the others are not", "masks of tasks",
-     check_leader_alone},
-    {8, "far_from_gpu", "far from the GPU that it uses", "NVML, local_cpulist, masks",
-     check_far_from_gpu},
-    {9, "shut_out_of_gpu", "no CPU near its GPU is allowed", "NVML, local_cpulist, cpuset",
-     check_shut_out_of_gpu},
-    {10, "far_pages", "memory on another node than the threads", "numa_maps, masks, cpuset.mems",
-     check_far_pages},
-    {11, "numa_balancing", "NUMA balancing is active", "/proc/vmstat", check_numa_balancing},
-    {15, "thermal_throttling", "CPUs that slow down for heat", "thermal_throttle",
-     check_throttling},
-    {15, "clock_governor", "clocks below the base clock", "cpufreq", check_governor},
-    {17, "openmp_settings", "settings of OpenMP that contradict each other, two OpenMP runtimes",
-     "environ, maps", check_openmp_settings},
-    {18, "spin_wait", "spinning for a GPU on crowded CPUs", "user time, maps, schedstat",
-     check_spin_wait},
-    {19, "debugging", "debugging settings left on", "environ, maps", check_debugging},
-    {22, "memory_pressure", "short of memory", "memory.stat, memory.events, PSI", check_memory},
-    {23, "shared_cores", "workers on one core while cores are free", "topology, masks",
-     check_siblings},
-    {24, "gpu", "GPUs that are held back or unwell", "NVML, kernel log", check_gpus},
-    {26, "hung", "processes that hang: all threads wait", "syscall and status of threads",
-     check_hung},
-    {.finds = NULL},
+#define CHECK_ROW(...) {__VA_ARGS__},
+    CHECK_LIST(CHECK_ROW){.finds = NULL},
 };
 
 double check_wait_share(double oncpu_s, double wait_s)

@@ -260,6 +260,20 @@ void groups_remove_quota(const char *dir)
                       : groups_put(dir, "cpu.max", "max"));
 }
 
+int groups_set_weight(const char *dir, unsigned weight, struct err *err)
+{
+    char text[16];
+    bool v1 = is_v1(dir);
+    unsigned asked = v1 ? weight * 1024 / 100 : weight;
+    text_set(text, "%u", asked);
+    int rc = groups_set(dir, v1 ? "cpu.shares" : "cpu.weight", text, err);
+    double got = rc ? 0 : cgroup_read_weight("", dir);
+    if (!rc && !(fabs(got - (v1 ? asked : asked * 10.24)) < 0.01))
+        rc = err_set(err, -EINVAL, "cgroup: a weight of %u was asked for, and it has %g", weight,
+                     got / 10.24);
+    return rc;
+}
+
 /* Finds the first mount of version 2. */
 static bool find_mount(char *mount, size_t size)
 {

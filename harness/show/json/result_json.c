@@ -68,17 +68,27 @@ static json_t *texts_to_json(const struct opt_texts *texts)
     return JSON_ARRAY(text, texts->text, texts->n, json_value_text(*text));
 }
 
+/* NULL, so null, if it sets nothing. */
+static json_t *from_priority(const struct cpu_priority *priority)
+{
+    const bool any = priority->nice || priority->weight || priority->policy;
+    return any ? json_value_object("nice:i weight:i sched:t", (int)priority->nice,
+                                   (int)priority->weight, cpu_policy_names[priority->policy])
+               : json_null();
+}
+
 static json_t *from_variant(const struct variant *variant, const struct variant_state *state)
 {
-    return json_value_object("name:t env:o params:o placement:t threads:n cpu_max:r before:t "
-                             "after:t check:t build:t read_back:o",
-                             variant->name, texts_to_json(&variant->env),
-                             texts_to_json(&variant->params), variant->placement,
-                             variant->plan.threads ? (int)variant->plan.threads : -1,
-                             variant->cpu_max > 0 ? variant->cpu_max : (double)NAN, variant->before,
-                             variant->after, variant->check, variant->build,
-                             json_value_object("initial:T during:T final:T", state->initial,
-                                               state->during, state->final));
+    return json_value_object(
+        "name:t env:o params:o placement:t threads:n cpu_max:r priority:o background_priority:o "
+        "before:t after:t check:t build:t read_back:o",
+        variant->name, texts_to_json(&variant->env), texts_to_json(&variant->params),
+        variant->placement, variant->plan.threads ? (int)variant->plan.threads : -1,
+        variant->cpu_max > 0 ? variant->cpu_max : (double)NAN, from_priority(&variant->priority[0]),
+        from_priority(&variant->priority[1]), variant->before, variant->after, variant->check,
+        variant->build,
+        json_value_object("initial:T during:T final:T", state->initial, state->during,
+                          state->final));
 }
 
 json_t *variants_to_json(const struct variants *variants)

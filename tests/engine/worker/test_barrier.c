@@ -1,5 +1,4 @@
 /* Ranks as threads in one barrier; and one rank whose parent stands in for other nodes. */
-#include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <time.h>

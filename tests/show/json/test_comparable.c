@@ -2,8 +2,6 @@
 #include "harness/show/json/comparable.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-
 static const char same[] =
     "{'version': '1', 'machine': {'key': 'aa'}, 'environment': {'cpu_model': 'X', 'kernel': '6.1',"
     " 'nccl': null, 'governor': null, 'cgroup': {'cpu_max': null, 'cpus_limit': null}}, "
