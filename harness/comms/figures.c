@@ -1,4 +1,4 @@
-#include "harness/comms/figures.h"
+#include "harness/comms/show.h"
 
 #include <errno.h>
 #include <inttypes.h>

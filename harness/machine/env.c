@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <gnu/libc-version.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,6 @@
 #include "harness/record/format.h"
 #include "harness/show/comparison.h"
 #include "harness/show/escape.h"
-#include "harness/show/run.h"
 #include "harness/verdict/advice.h"
 #include "harness/verdict/runs/dosing.h"
 #include "harness/verdict/runs/sizing.h"

@@ -1,4 +1,4 @@
-#include "harness/show/run.h"
+#include "harness/show/result.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 #include "harness/record/format.h"
 #include "harness/record/metric.h"
 #include "harness/show/blocks.h"
-#include "harness/show/scans.h"
 #include "harness/verdict/advice.h"
 
 enum { OWN_MOST = 3 };

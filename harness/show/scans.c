@@ -1,4 +1,4 @@
-#include "harness/show/scans.h"
+#include "harness/show/result.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "harness/lib/stats.h"
 #include "harness/lib/text.h"
 #include "harness/record/analysis.h"
 #include "harness/record/format.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/stats.h"
 #include "harness/lib/text.h"
 #include "harness/verdict/advice.h"
 #include "harness/verdict/runs/tune.h"
