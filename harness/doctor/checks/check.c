@@ -55,6 +55,8 @@ const struct check checks[] = {
     {23, "shared_cores", "workers on one core while cores are free", "topology, masks",
      check_siblings},
     {24, "gpu", "GPUs that are held back or unwell", "NVML, kernel log", check_gpus},
+    {30, "convoy", "threads that run one at a time, as behind one lock",
+     "syscall of threads, schedstat, time of each CPU", check_convoy},
     {26, "hung", "processes that hang: all threads wait", "syscall and status of threads",
      check_hung},
     {.finds = NULL},

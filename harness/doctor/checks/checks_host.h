@@ -47,5 +47,6 @@ void check_gpus(struct checker *checker);
 
 /* Reports hung processes: bad if the process was named, else FINDING_DOUBT. */
 void check_hung(struct checker *checker);
+void check_convoy(struct checker *checker);
 
 #endif
