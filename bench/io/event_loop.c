@@ -33,7 +33,6 @@
 #include "bench/common/points.h"
 #include "bench/common/team.h"
 #include "bench/registry.h"
-#include "harness/lib/stats.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/proc.h"
@@ -51,7 +50,7 @@
 enum loop { EPOLL, URING, SQPOLL, LOOPS };
 enum { COUNTS = 5, BUSY_CONNECTIONS = 100, BUSY_SHARES = 2 };
 enum { CONNECTIONS_MOST = 4096, EVENTS = 256, FILES_KEPT = 64 };
-enum { MESSAGE = 64, LATE_MOST = 1 << 18, REGION_STEPS = 1 << 18, PATIENCE_MS = 10000 };
+enum { MESSAGE = 64, REGION_STEPS = 1 << 18, PATIENCE_MS = 10000 };
 
 static const uint64_t slice_least_ns = 10000000;
 static const double grace_s = 2;
@@ -124,8 +123,8 @@ struct event_loop {
     int listener, fds[CONNECTIONS_MOST]; /* the clients' ends; in the server, its own */
     uint64_t sent_ns[CONNECTIONS_MOST];  /* the content of the message under way */
     char buffers[CONNECTIONS_MOST][MESSAGE];
-    uint64_t sent, echoes, nlate; /* of the client; echoes: those that count */
-    double *late_us;              /* [LATE_MOST] */
+    uint64_t sent, echoes; /* of the client; echoes: those that count */
+    struct times late;     /* of echoes */
     int client_rc;
     struct served { /* shared with the server */
         uint64_t messages, calls, cpu_ns;
@@ -321,12 +320,13 @@ static int receive(struct event_loop *s, unsigned which, uint64_t *now_ns)
     *now_ns = clock_now_ns();
     if (n != MESSAGE)
         return n < 0 ? -errno : -ECONNRESET;
+    if (message[0] != s->sent_ns[which])
+        return -EBADMSG;
     if (*now_ns >= s->begin_ns && *now_ns < s->end_ns) {
         s->echoes++;
-        if (s->nlate < LATE_MOST)
-            s->late_us[s->nlate++] = (double)(*now_ns - message[0]) / 1e3;
+        times_add(&s->late, *now_ns - message[0]);
     }
-    return message[0] == s->sent_ns[which] ? 0 : -EBADMSG;
+    return 0;
 }
 
 static int ask(struct event_loop *s, int epoll)
@@ -400,7 +400,8 @@ static int run_point(struct event_loop *s)
 {
     struct process server = {0};
     uint64_t slice_ns = s->share_ns * (s->now.busy ? BUSY_SHARES : 1);
-    s->sent = s->echoes = s->nlate = 0;
+    s->sent = s->echoes = 0;
+    s->late = (struct times){0};
     *s->served = (struct served){0};
     int status = 0, rc = s->now.connections ? connect_all(s, &server) : 0;
     s->begin_ns = clock_now_ns() + slice_ns / 4;
@@ -467,9 +468,8 @@ static int event_loop_setup(struct bench_ctx *ctx)
     s->threads = bench_array(ctx, ncpus, sizeof(*s->threads));
     s->served =
         mmap(NULL, sizeof(*s->served), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    s->late_us = bench_array(ctx, LATE_MOST, sizeof(*s->late_us));
-    if (!s->threads || !s->late_us || s->served == MAP_FAILED)
-        return err_set(ctx->err, -ENOMEM, "no memory for what the client and the server count");
+    if (!s->threads || s->served == MAP_FAILED)
+        return err_set(ctx->err, -ENOMEM, "no memory for what the job and the server count");
     int rc = team_open(&s->team, ctx, &machine->cpus[ncpus - 1].os_cpu, 1);
     return rc ? rc : team_open_unpinned(&s->job_team, ctx, 1);
 }
@@ -495,20 +495,17 @@ static int allow_files(unsigned connections, struct err *err)
 
 static int emit_echoes(struct bench_ctx *ctx, struct dims at)
 {
-    struct event_loop *s = ctx->state;
+    const struct event_loop *s = ctx->state;
     const double messages = (double)s->served->messages;
-    double *late_us = s->late_us, slice_s = (double)(s->end_ns - s->begin_ns) / 1e9;
+    const double slice_s = (double)(s->end_ns - s->begin_ns) / 1e9;
     if (s->sent != s->served->messages)
         return err_set(ctx->err, -EBADMSG, "the server echoed another number of messages");
-    size_t n = stats_sort(late_us, s->nlate);
     const unsigned first = s->now.busy ? SHARED : 0;
     bench_emit(ctx, first + RATE, (double)s->echoes / slice_s, at);
     bench_emit(ctx, first + CPU, (double)s->served->cpu_ns / messages / 1e3, at);
     bench_emit(ctx, first + CALLS, (double)s->served->calls / messages, at);
-    if (n)
-        bench_emit(ctx, first + P50, stats_median(late_us, n), at);
-    if (n)
-        bench_emit(ctx, first + P99, stats_percentile(late_us, n, 0.99), at);
+    bench_emit(ctx, first + P50, times_percentile(&s->late, 0.5) / 1e3, at);
+    bench_emit(ctx, first + P99, times_percentile(&s->late, 0.99) / 1e3, at);
     return 0;
 }
 

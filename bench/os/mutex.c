@@ -68,12 +68,12 @@ static const struct bench_dim mutex_dims[] = {
     {.name = NULL},
 };
 
-enum { RATE, WAIT_P99, FAIRNESS, THREADS };
+enum { THREADS, RATE, WAIT_P99, FAIRNESS };
 static const struct bench_metric mutex_metrics[] = {
+    [THREADS] = {"lock_threads", "threads", "none"},
     [RATE] = {"lock_rate", "kops/s", "higher", .gating = true},
     [WAIT_P99] = {"lock_wait_p99", "us", "lower"},
     [FAIRNESS] = {"lock_fairness", "ratio", "higher", .hidden = true},
-    [THREADS] = {"lock_threads", "threads", "none"},
     {.name = NULL},
 };
 

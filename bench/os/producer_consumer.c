@@ -72,12 +72,12 @@ static const struct bench_dim exchange_dims[] = {
     {.name = NULL},
 };
 
-enum { RATE, P50, P99, DEPTH };
+enum { DEPTH, RATE, P99, P50 };
 static const struct bench_metric exchange_metrics[] = {
-    [RATE] = {"item_rate", "items/s", "higher", .gating = true},
-    [P50] = {"handover_p50", "us", "lower"},
-    [P99] = {"handover_p99", "us", "lower"},
     [DEPTH] = {"depth_needed", "items", "none"},
+    [RATE] = {"item_rate", "items/s", "higher", .gating = true},
+    [P99] = {"handover_p99", "us", "lower"},
+    [P50] = {"handover_p50", "us", "lower", .hidden = true},
     {.name = NULL},
 };
 
