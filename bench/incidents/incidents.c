@@ -410,7 +410,7 @@ static const struct incident inversion_nice = {
                  .summary = "threads wait seconds for a short lock, as its holder runs at a lower "
                             "priority than other programs",
                  .parts = INCIDENT_PART(.foreground = "priority_inversion",
-                                        .params = "policy=nice;held=2ms;burn=50ms",
+                                        .params = "policy=nice;held=5ms;burn=100ms",
                                         .placements = "none", .workers = 1)},
     .reported =
         {
