@@ -72,7 +72,7 @@ if (x_log && (x_bytes || x_high < 1e4 && !x_counts && !(is_decade(x_low) && is_d
 } else {
     tick_low = x_low
     tick_high = x_high
-    tick_digits = x_log ? decades(x_low, x_high) : ""
+    tick_digits = x_log ? decades(x_low, x_high * (narrow || columns > 1 ? 10 : 1)) : ""
     tick_text(value) = counted_text(x_counts, value)
     if (x_log) { eval log_ticks } else { eval linear_ticks }
 }
