@@ -40,3 +40,11 @@ char *fixture_printed(void (*print)(const struct findings *findings, FILE *out),
     assert_int_equal(fclose(out), 0);
     return text;
 }
+
+const struct finding *fixture_finding(const struct findings *findings, const char *id)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        if (strcmp(findings->all[i].id, id) == 0)
+            return &findings->all[i];
+    return NULL;
+}

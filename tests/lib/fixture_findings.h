@@ -17,6 +17,9 @@ struct finding fixture_check(const char *id, enum finding_outcome outcome);
  * findings_free. */
 struct findings fixture_all_outcomes(void);
 
+/* The first finding of that id; NULL if there is none. */
+const struct finding *fixture_finding(const struct findings *findings, const char *id);
+
 /* The text that `print` writes. The caller frees it. */
 char *fixture_printed(void (*print)(const struct findings *findings, FILE *out),
                       const struct findings *findings);

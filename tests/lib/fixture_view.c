@@ -212,3 +212,29 @@ void view_use_gpu(size_t worker, unsigned gpu)
     view->ngpus = 2;
     machine.processes[worker].gpus |= UINT64_C(1) << gpu;
 }
+
+const struct found *view_judge_found(const char *id)
+{
+    view_judge();
+    return view_found(id);
+}
+
+const struct found *view_judge_first(const char *id)
+{
+    view_judge();
+    assert_true(diagnosis.n > 0);
+    assert_string_equal(diagnosis.all[0].finding.id, id);
+    return &diagnosis.all[0];
+}
+
+void view_judge_lacks(const char *id)
+{
+    view_judge();
+    assert_null(view_look_for(id));
+}
+
+void view_judge_none(void)
+{
+    view_judge();
+    assert_int_equal(diagnosis.n, 0);
+}

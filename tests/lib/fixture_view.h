@@ -52,5 +52,10 @@ void view_judge(void);
 const struct found *view_look_for(const char *id);
 /* The same; fails the test if there is none. */
 const struct found *view_found(const char *id);
+/* view_judge(), then: view_found(), also as the first finding; no such finding; none at all. */
+const struct found *view_judge_found(const char *id);
+const struct found *view_judge_first(const char *id);
+void view_judge_lacks(const char *id);
+void view_judge_none(void);
 
 #endif

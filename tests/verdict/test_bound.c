@@ -2,6 +2,7 @@
 #include "harness/verdict/bound.h"
 
 #include "harness/verdict/verdict.h"
+#include "tests/lib/fixture_findings.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 
@@ -178,14 +179,6 @@ static void open_run(struct run *run)
     run->bench.stages = stages;
 }
 
-static const struct finding *bound_of(const struct verdict *verdict)
-{
-    for (size_t i = 0; i < verdict->findings.n; i++)
-        if (!strcmp(verdict->findings.all[i].id, "bound"))
-            return &verdict->findings.all[i];
-    return NULL;
-}
-
 TEST(bound_names_the_stages_alone_and_together)
 {
     static struct run run;
@@ -193,7 +186,7 @@ TEST(bound_names_the_stages_alone_and_together)
     add_arm(&run, PLACE_NONE, false, (const double[]){0.05, 0.85, 0.05, 0, 0.05});
     add_arm(&run, PLACE_PARTITION, true, (const double[]){0.5, 0.04, 0.36, 0, 0.1});
     JUDGED(verdict, &run.result);
-    const struct finding *bound = bound_of(&verdict);
+    const struct finding *bound = fixture_finding(&verdict.findings, "bound");
     assert_non_null(bound);
     assert_string_equal(bound->subject, "none, sim");
     assert_string_equal(bound->sentence,
@@ -210,8 +203,8 @@ TEST(bound_says_two_that_are_alike)
     open_run(&run);
     add_arm(&run, PLACE_NONE, false, (const double[]){0, 0.45, 0.5, 0, 0.05});
     JUDGED(verdict, &run.result);
-    assert_non_null(bound_of(&verdict));
-    assert_string_equal(bound_of(&verdict)->sentence,
+    assert_non_null(fixture_finding(&verdict.findings, "bound"));
+    assert_string_equal(fixture_finding(&verdict.findings, "bound")->sentence,
                         "bound by GPU compute and copies to the device, 95% of a step; its largest "
                         "stages: kernel 50%, copy 45%, other 5%");
     fixture_result_free(&run.result);
@@ -249,6 +242,6 @@ TEST(bound_rests_on_rows)
     assert_int_equal(none->status, STATUS_SKIPPED);
     assert_string_equal(none->reason, "its steps are too short to be timed stage by stage");
     assert_null(rows_find(&verdict.analysis.rows, &run.result.arms[arm], "stage_cost"));
-    assert_null(bound_of(&verdict));
+    assert_null(fixture_finding(&verdict.findings, "bound"));
     fixture_result_free(&run.result);
 }

@@ -2,6 +2,7 @@
  * rows. */
 #include "harness/verdict/verdict.h"
 
+#include "tests/lib/fixture_findings.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 
@@ -80,20 +81,12 @@ TEST(control_changes_nothing_else)
     fixture_result_free(&without);
 }
 
-static const struct finding *moved_among(const struct verdict *verdict)
-{
-    for (size_t i = 0; i < verdict->findings.n; i++)
-        if (!strcmp(verdict->findings.all[i].id, "machine_moved"))
-            return &verdict->findings.all[i];
-    return NULL;
-}
-
 TEST(control_that_moved_is_said)
 {
     ENDED_BY(fixture_result_free) struct result result;
     make_run(&result, 10, 0.5);
     JUDGED(verdict, &result);
-    const struct finding *moved = moved_among(&verdict);
+    const struct finding *moved = fixture_finding(&verdict.findings, "machine_moved");
     assert_non_null(moved);
     assert_int_equal(moved->severity, FINDING_NOTE);
     assert_string_equal(moved->sentence,
@@ -102,5 +95,5 @@ TEST(control_that_moved_is_said)
     fixture_result_free(&result);
     make_run(&result, 10, 0.9);
     assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
-    assert_null(moved_among(&verdict));
+    assert_null(fixture_finding(&verdict.findings, "machine_moved"));
 }

@@ -1,15 +1,8 @@
 /* Doses that were not held: the worst is named, with the reason if the plan shows it. */
 #include "harness/verdict/verdict.h"
+#include "tests/lib/fixture_findings.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
-
-static const struct finding *find(const struct verdict *verdict)
-{
-    for (size_t i = 0; i < verdict->findings.n; i++)
-        if (strcmp(verdict->findings.all[i].id, "dose_not_held") == 0)
-            return &verdict->findings.all[i];
-    return NULL;
-}
 
 static const struct dose_case {
     enum placement placement; /* of two arms; the other one held its dose */
@@ -60,7 +53,7 @@ static void check_case(const struct dose_case *of)
     fixture_add_dose(&result, arm, of->dose, of->held);
     fixture_add_dose(&result, other, of->dose, of->dose.level);
     JUDGED(verdict, &result);
-    const struct finding *finding = find(&verdict);
+    const struct finding *finding = fixture_finding(&verdict.findings, "dose_not_held");
     assert_int_equal(finding != NULL, of->sentence != NULL);
     if (finding)
         assert_string_equal(finding->sentence, of->sentence);
@@ -84,7 +77,7 @@ TEST(doses_of_a_curve_are_named_by_their_placement)
         (void)fixture_add_even_round(&result, arm, round, 10, 4);
     fixture_add_dose(&result, arm, (struct dose){DOSE_CPU, 0.4}, 0.45);
     JUDGED(verdict, &result);
-    const struct finding *finding = find(&verdict);
+    const struct finding *finding = fixture_finding(&verdict.findings, "dose_not_held");
     assert_non_null(finding);
     assert_string_equal(finding->sentence, "The dose of cpu=40% was not held under none: 45%.");
 }

@@ -25,8 +25,7 @@ TEST(overlap_deals_nodes)
 {
     crowd();
     view_plant_topo("node:2 core:2 pu:1");
-    view_judge();
-    const struct found *found = view_found("masks_overlap");
+    const struct found *found = view_judge_found("masks_overlap");
     assert_int_equal(found->npids, 2);
     assert_float_equal(found->cost, 0.5, 1e-9);
     assert_string_equal(found->finding.command, "taskset -acp 0-1 100 && taskset -acp 2-3 101");
@@ -83,8 +82,7 @@ TEST(overlap_inside_a_cpuset)
     view_occupy(2, 10);
     view_occupy(3, 10);
     view_plant_topo("node:2 core:2 pu:1");
-    view_judge();
-    const struct found *found = view_found("masks_overlap");
+    const struct found *found = view_judge_found("masks_overlap");
     assert_string_equal(found->finding.command, "taskset -acp 2 100 && taskset -acp 3 101");
     assert_lacks(found->finding.sentence, "fewer CPUs");
 }
@@ -163,8 +161,7 @@ TEST(room_is_not_taken_from_others)
     view_add_task(1, 3, 2, 0);
     view_occupy(2, 10);
     view_occupy(3, 1);
-    view_judge();
-    assert_null(view_look_for("narrow_mask"));
+    view_judge_lacks("narrow_mask");
 }
 
 /* A child inherited the only CPU of its parent; CPUs 2 and 3 belong to another worker. */
@@ -197,8 +194,7 @@ TEST(narrowed_children_get_the_mask_of_their_parent)
     static const char command[] =
         "taskset -acp 0-3 100 && taskset -acp 0-3 101 && taskset -acp 0-3 102";
     narrow_loaders("python3");
-    view_judge();
-    const struct found *found = view_found("narrowed_children");
+    const struct found *found = view_judge_found("narrowed_children");
     assert_string_equal(found->finding.evidence, "bound to CPU 0, while it may use 0-3; they "
                                                  "waited 67% of their runnable time");
     assert_has(found->finding.sentence, "3 children of python3 (103), bound");
@@ -218,8 +214,7 @@ TEST(children_that_are_not_narrowed)
             machine.processes[w].parent_mask = way == 2 ? 0 : MASK_ALL;
             machine.processes[w].parent = way == 3 ? 1 : 103;
         }
-        view_judge();
-        assert_null(view_look_for("narrowed_children"));
+        view_judge_lacks("narrowed_children");
         assert_true(diagnosis.n > 0);
     }
 }
@@ -263,8 +258,7 @@ TEST(team_that_is_bound_is_left_alone)
     view_add_task(0, 0, 9, 0);
     view_add_task(0, 1, 9, 0);
     view_add_task(0, MASK_ALL, 9, 0);
-    view_judge();
-    assert_null(view_look_for("leader_alone"));
+    view_judge_lacks("leader_alone");
     /* Other threads have two different wide masks, so the right one is unknown. */
     machine.tasks[0][1].mask = MASK_LOW;
     expect("leader_alone", "");

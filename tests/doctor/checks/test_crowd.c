@@ -42,9 +42,7 @@ static void set(size_t worker, char *settings, size_t size)
 TEST(teams_that_spin_are_told_to_be_smaller)
 {
     plant_teams("lib/libgomp-a34b3233.so.1", 940);
-    view_judge();
-    const struct found *found = &diagnosis.all[0];
-    assert_string_equal(found->finding.id, "more_threads_than_cpus");
+    const struct found *found = view_judge_first("more_threads_than_cpus");
     assert_int_equal(found->finding.severity, FINDING_BAD);
     assert_string_equal(found->finding.command, "OMP_NUM_THREADS=2 python3 train.py");
     assert_float_equal(found->gain.times, 8, 0.01);
@@ -63,8 +61,7 @@ TEST(teams_that_spin_are_told_to_be_smaller)
 TEST(teams_that_compute_are_left_alone)
 {
     plant_teams("lib/libopencv_core.so.410", 50);
-    view_judge();
-    assert_null(view_look_for("more_threads_than_cpus"));
+    view_judge_lacks("more_threads_than_cpus");
     assert_false(diagnosis_is_bad(&diagnosis));
 }
 
@@ -97,12 +94,10 @@ TEST(a_team_that_sleeps_at_barriers_is_a_crowd)
     machine.processes[0].samples = 1000;
     machine.processes[0].spins = 600;
     view_occupy_all(9.8);
-    view_judge();
-    assert_string_equal(diagnosis.all[0].finding.id, "more_threads_than_cpus");
+    (void)view_judge_first("more_threads_than_cpus");
     assert_has(diagnosis.all[0].finding.sentence, "4 runnable threads share 1 CPU");
     machine.processes[0].spins = 50; /* threads that compute do not lose by it */
-    view_judge();
-    assert_null(view_look_for("more_threads_than_cpus"));
+    view_judge_lacks("more_threads_than_cpus");
     const struct found *found = view_look_for("run_queue");
     assert_int_equal(found->finding.severity, FINDING_NOTE);
     /* A helper that is seldom busy does not belong to the team. */
@@ -126,14 +121,11 @@ TEST(a_spinning_team_leaves_room_for_single_threads)
     machine.processes[0].spins = 900;
     WORDS(&machine.processes[0], "prep\0all");
     view_occupy_all(9.8);
-    view_judge();
-    const struct found *found = &diagnosis.all[0];
-    assert_string_equal(found->finding.id, "more_threads_than_cpus");
+    const struct found *found = view_judge_first("more_threads_than_cpus");
     assert_string_equal(found->finding.command, "OMP_NUM_THREADS=3 prep all");
     assert_has(found->finding.sentence, "2 processes with 5 runnable threads share 4");
     machine.processes[0].spins = 200; /* too few spinning samples: these threads compute */
-    view_judge();
-    assert_null(view_look_for("more_threads_than_cpus"));
+    view_judge_lacks("more_threads_than_cpus");
 }
 
 /* Others that want more than all CPUs, or compute in teams of their own, do not hide a team that
@@ -152,9 +144,7 @@ TEST(others_do_not_dilute_a_team_that_spins)
         WORDS(&machine.processes[0], "prep\0all");
         (void)snprintf(machine.tasks[0][1].from, VIEW_FROM_MAX, "lib/libgomp.so.1");
         view_occupy_all(9.9);
-        view_judge();
-        const struct found *found = &diagnosis.all[0];
-        assert_string_equal(found->finding.id, "more_threads_than_cpus");
+        const struct found *found = view_judge_first("more_threads_than_cpus");
         assert_int_equal(found->npids, 1);
         assert_float_equal(found->cost, 0.9, 1e-9);
         assert_string_equal(found->finding.command, "OMP_NUM_THREADS=1 prep all");
@@ -195,8 +185,7 @@ TEST(without_a_variable_they_start_on_fewer_cpus)
     static const char *const from[] = {"lib/libtbb.so.12", "bin/engine"};
     for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
         plant_teams(from[i], 900);
-        view_judge();
-        assert_string_equal(diagnosis.all[0].finding.id, "more_threads_than_cpus");
+        (void)view_judge_first("more_threads_than_cpus");
         assert_string_equal(diagnosis.all[0].finding.command,
                             "taskset -c 0-1 python3 train.py & taskset -c 2-3 python3 train.py");
     }
@@ -221,8 +210,7 @@ TEST(without_a_look_the_kind_decides)
             if (cases[i].is_passive)
                 set(w, passive, sizeof(passive));
         }
-        view_judge();
-        const struct found *found = view_found("more_threads_than_cpus");
+        const struct found *found = view_judge_found("more_threads_than_cpus");
         assert_int_equal(found->finding.severity, cases[i].severity);
         assert_true(isnan(found->gain.times));
     }
@@ -489,9 +477,7 @@ TEST(an_idle_cpu_is_given_before_fewer_are_run)
         view_add_task(w, 0, 3.3, 6.7);
     }
     view_occupy(0, 10);
-    view_judge();
-    const struct found *found = &diagnosis.all[0];
-    assert_string_equal(found->finding.id, "masks_overlap");
+    const struct found *found = view_judge_first("masks_overlap");
     assert_string_equal(found->finding.command,
                         "taskset -acp 0-1 100 && taskset -acp 0-1 101 && taskset -acp 0-1 102");
     assert_true(fabs(found->gain.times - 20 / 9.9) < 1e-9);
@@ -499,8 +485,7 @@ TEST(an_idle_cpu_is_given_before_fewer_are_run)
     assert_lacks(found->finding.sentence, "fewer");
     /* If the second CPU is busy, there is none to give, and the total cannot rise. */
     view_occupy(1, 10);
-    view_judge();
-    found = view_found("masks_overlap");
+    found = view_judge_found("masks_overlap");
     assert_int_equal(found->finding.severity, FINDING_NOTE);
 }
 

@@ -173,8 +173,7 @@ TEST(an_unknown_gain_is_tried_and_not_applied)
         plant_two_on_one(0, 0, is_busy ? 4 : 1);
         for (size_t w = 0; w < 2; w++)
             machine.processes[w].parent_mask = 0;
-        view_judge();
-        const struct found *found = view_found("inherited_mask");
+        const struct found *found = view_judge_found("inherited_mask");
         assert_int_equal(isnan(found->gain.times), is_busy);
         ENDED_BY(cure_free) struct cure_plan plan = decide(&diagnosis, false);
         assert_int_equal(plan.binds.n, is_busy ? 0 : 2);

@@ -54,9 +54,7 @@ static bool has_words(const char *words)
 TEST(ranks_that_poll_for_each_other_are_named)
 {
     plant_ranks(3, MPIRUN, OPEN_MPI, 970, 10);
-    view_judge();
-    const struct found *found = &diagnosis.all[0];
-    assert_string_equal(found->finding.id, "ranks_poll");
+    const struct found *found = view_judge_first("ranks_poll");
     assert_int_equal(found->finding.severity, FINDING_BAD);
     assert_int_equal(found->npids, 3);
     assert_string_equal(found->finding.command, "/opt/bin/mpirun.openmpi -x "
@@ -79,8 +77,7 @@ TEST(ranks_that_do_not_lose_are_left_alone)
     } cases[] = {{3, 560, 520}, {2, 970, 10}, {3, 100, 10}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         plant_ranks(cases[i].n, MPIRUN, OPEN_MPI, cases[i].spins, cases[i].calls);
-        view_judge();
-        assert_null(view_look_for("ranks_poll"));
+        view_judge_lacks("ranks_poll");
         if (diagnosis_is_bad(&diagnosis))
             fail_msg("%s", diagnosis.all[0].finding.sentence);
         assert_int_equal(has_words("same total"), cases[i].spins == 100);
@@ -116,8 +113,7 @@ TEST(launchers_start_fewer_ranks)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         plant_ranks(3, cases[i].launcher, cases[i].settings, 900, 0);
-        view_judge();
-        assert_string_equal(diagnosis.all[0].finding.id, "ranks_poll");
+        (void)view_judge_first("ranks_poll");
         assert_string_equal(diagnosis.all[0].finding.command, cases[i].command);
         assert_int_equal(diagnosis.all[0].env_changes.n, 0);
     }
@@ -210,8 +206,7 @@ TEST(others_do_not_dilute_a_job)
     machine.processes[3].settings_size = machine.processes[3].spins = 0;
     for (size_t r = 1; r <= 2; r++)
         machine.tasks[r][0] = (struct view_task){.mask = 0, .oncpu_s = 1, .wait_s = 9};
-    view_judge();
-    const struct found *found = view_found("ranks_poll");
+    const struct found *found = view_judge_found("ranks_poll");
     assert_int_equal(found->npids, 2);
     assert_float_equal(found->cost, 0.9, 1e-9);
 }

@@ -203,8 +203,7 @@ TEST(the_gain_is_that_of_the_part_that_gives_way)
     put_in(2, ROOT, 8);
     machine.processes[1].uid = 5; /* stays, and takes a part */
     machine.view.is_root = false;
-    view_judge();
-    const struct found *found = view_found("run_queue");
+    const struct found *found = view_judge_found("run_queue");
     assert_string_equal(found->finding.command, "echo 19 > /proc/102/autogroup");
     double freed_s = 4 * (1 - 15.0 / 1039), rest_s = 5 - freed_s;
     expect_near(found->gain.most, (5 + freed_s) / 5);

@@ -12,8 +12,7 @@ TEST(workers_on_cpus_of_their_own_have_no_finding)
             view_add_task(w, w ? MASK_HIGH : MASK_LOW, 9.8, 0.1);
     }
     view_occupy_all(9.9);
-    view_judge();
-    assert_int_equal(diagnosis.n, 0);
+    view_judge_none();
 }
 
 /* Two processes of one thread each on a large machine: they share all CPUs, and neither waits. */
@@ -22,8 +21,7 @@ TEST(masks_that_overlap_without_waiting_are_no_finding)
     view_plant(2);
     view_add_task(0, MASK_ALL, 9.9, 0.05);
     view_add_task(1, MASK_ALL, 9.9, 0.05);
-    view_judge();
-    assert_int_equal(diagnosis.n, 0);
+    view_judge_none();
 }
 
 TEST(who_may_not_bind_others_is_told_to_ask_root)
@@ -35,8 +33,7 @@ TEST(who_may_not_bind_others_is_told_to_ask_root)
     for (size_t w = 0; w < 2; w++)
         for (int t = 0; t < 4; t++)
             view_add_task(w, MASK_ALL, 5, 5);
-    view_judge();
-    const struct found *found = view_found("masks_overlap");
+    const struct found *found = view_judge_found("masks_overlap");
     assert_string_equal(found->finding.command,
                         "taskset -acp 0-1 100 && sudo taskset -acp 2-3 101");
 }
@@ -77,8 +74,7 @@ TEST(blame_is_split_as_the_cpu_was)
     view_add_task(0, 2, 2.5, 7.5);
     view_occupy(3, 10);
     view_occupy(2, 10);
-    view_judge();
-    const struct found *found = view_found("run_queue");
+    const struct found *found = view_judge_found("run_queue");
     assert_string_equal(found->finding.evidence,
                         "own threads 33%, others 67%, quota 0.00%, hypervisor 0.00%");
     assert_float_equal(found->cost, 0.75, 1e-9);
@@ -90,8 +86,7 @@ TEST(no_thread_waits_for_itself)
     machine.processes[0].mask = 2;
     view_add_task(0, 2, 7.5, 2.5);
     view_occupy(2, 10);
-    view_judge();
-    const struct found *found = view_found("run_queue");
+    const struct found *found = view_judge_found("run_queue");
     assert_string_equal(found->finding.evidence,
                         "own threads 0.00%, others 100%, quota 0.00%, hypervisor 0.00%");
 }
@@ -141,8 +136,7 @@ static void expect_away_of(const struct away *away, const char *command)
     backup->gpus = away->gpus;
     if (away->threads)
         backup->cpu = 0;
-    view_judge();
-    const struct found *found = view_found("run_queue");
+    const struct found *found = view_judge_found("run_queue");
     assert_string_equal(found->finding.command, command);
     if (away->expected)
         assert_has(found->finding.sentence, away->expected);
@@ -212,8 +206,7 @@ TEST(renice_is_told_where_it_helps)
         struct view_process *backup = view_add_backup(3);
         backup->realtime = way == 1;
         backup->weight = way == 2 ? 15 : 1024;
-        view_judge();
-        const struct found *found = view_found("run_queue");
+        const struct found *found = view_judge_found("run_queue");
         assert_string_equal(found->finding.command,
                             way ? "" : "renice -n 19 -p $(ls /proc/900/task)");
         assert_true((strstr(found->finding.sentence, "backup (900, real-time)") != NULL) ==
@@ -278,8 +271,7 @@ TEST(idle_beside_names_the_mask_of_the_process)
     view_add_task(0, 1, 5, 5);
     view_add_task(0, 1, 5, 5);
     view_occupy(1, 10);
-    view_judge();
-    const struct found *found = view_found("idle_beside_queue");
+    const struct found *found = view_judge_found("idle_beside_queue");
     assert_string_equal(found->finding.command, "taskset -acp 0-3 100");
 }
 
@@ -288,14 +280,12 @@ TEST(far_from_its_gpu)
     view_plant(1);
     view_add_task(0, MASK_HIGH, 9, 0);
     view_use_gpu(0, 0);
-    view_judge();
-    const struct found *found = view_found("far_from_gpu");
+    const struct found *found = view_judge_found("far_from_gpu");
     assert_true(isnan(found->cost));
     assert_string_equal(found->finding.command, "taskset -acp 0-1 100");
     assert_null(view_look_for("shut_out_of_gpu"));
     machine.tasks[0][0].mask = MASK_LOW; /* the state after the command */
-    view_judge();
-    assert_int_equal(diagnosis.n, 0);
+    view_judge_none();
 }
 
 /* A process that drives GPUs of both nodes is near one of them, on any CPU. */
@@ -305,8 +295,7 @@ TEST(near_one_of_its_gpus)
     view_add_task(0, MASK_HIGH, 9, 0);
     view_use_gpu(0, 0);
     view_use_gpu(0, 1);
-    view_judge();
-    assert_int_equal(diagnosis.n, 0);
+    view_judge_none();
 }
 
 TEST(cpuset_without_cpus_of_the_gpu)
@@ -331,13 +320,11 @@ TEST(pages_on_another_node)
     machine.about[0].mems = view_range(0, 1);
     machine.about[0].node_bytes[0] = UINT64_C(3) << 30;
     machine.about[0].node_bytes[1] = UINT64_C(1) << 30;
-    view_judge();
-    const struct found *found = view_found("far_pages");
+    const struct found *found = view_judge_found("far_pages");
     assert_string_equal(found->finding.evidence, "75% of its memory (3 GiB) is not on node 1");
     assert_string_equal(found->finding.command, "migratepages 100 0 1");
     machine.about[0].node_bytes[0] = 1 << 20;
-    view_judge();
-    assert_int_equal(diagnosis.n, 0);
+    view_judge_none();
 }
 
 /* Of a node without memory, or whose memory it may not use, nothing can be moved to its threads. */
@@ -350,14 +337,12 @@ TEST(pages_of_a_node_without_memory)
         machine.about[0].pages_known = true;
         machine.about[0].mems = view_range(0, (unsigned)!refused);
         machine.about[0].node_bytes[0] = UINT64_C(3) << 30;
-        view_judge();
-        const struct found *found = view_found("far_pages");
+        const struct found *found = view_judge_found("far_pages");
         assert_string_equal(found->finding.evidence,
                             "it runs on node 1, and its memory (3 GiB) is on node 0");
         assert_string_equal(found->finding.command, "taskset -acp 0-1 100");
         view_add_task(0, MASK_LOW, 9, 0); /* its memory is near some of its threads */
-        view_judge();
-        assert_null(view_look_for("far_pages"));
+        view_judge_lacks("far_pages");
     }
 }
 
@@ -371,11 +356,9 @@ TEST(pages_on_a_node_without_cpus)
     machine.about[0].mems = view_range(0, 2);
     machine.about[0].node_bytes[1] = UINT64_C(1) << 30;
     machine.about[0].node_bytes[2] = UINT64_C(60) << 30;
-    view_judge();
-    assert_int_equal(diagnosis.n, 0);
+    view_judge_none();
     machine.about[0].node_bytes[0] = UINT64_C(3) << 30;
-    view_judge();
-    const struct found *found = view_found("far_pages");
+    const struct found *found = view_judge_found("far_pages");
     assert_string_equal(found->finding.evidence, "75% of its memory (3 GiB) is not on node 1");
     assert_string_equal(found->finding.command, "migratepages 100 0 1");
 }
@@ -417,6 +400,5 @@ TEST(unknown_waits_are_no_finding)
     machine.view.has_schedstat = false;
     for (size_t w = 0; w < 2; w++)
         view_add_task(w, MASK_ALL, 9, NAN);
-    view_judge();
-    assert_int_equal(diagnosis.n, 0);
+    view_judge_none();
 }

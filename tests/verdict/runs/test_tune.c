@@ -4,6 +4,7 @@
 #include "harness/show/json/forms.h"
 #include "harness/show/result.h"
 #include "harness/verdict/runs/tune.h"
+#include "tests/lib/fixture_findings.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/trials.h"
 #include "tests/lib/unit.h"
@@ -119,12 +120,10 @@ static void end(struct tuned *tuned)
 
 static const struct finding *find(const struct tuned *tuned, const char *id)
 {
-    for (size_t i = 0; i < tuned->findings.n; i++)
-        if (strcmp(tuned->findings.all[i].id, id) == 0)
-            return &tuned->findings.all[i];
-    fail_msg("no finding %s", id);
-    static const struct finding none;
-    return &none;
+    const struct finding *found = fixture_finding(&tuned->findings, id);
+    if (!found)
+        fail_msg("no finding %s", id);
+    return found;
 }
 
 /* partition is 1% faster than sized, which is four times as fast as none; passive and a reserved
@@ -468,8 +467,7 @@ TEST(tune_has_room_in_the_time_that_it_asks_for)
     begin(&tuned, "package:1 core:8 pu:1");
     tuned.tune.max_time_s = 300;
     measure_for(&tuned, sized_is_near, twelve_seconds);
-    for (size_t i = 0; i < tuned.findings.n; i++)
-        assert_string_not_equal(tuned.findings.all[i].id, "tune_short");
+    assert_null(fixture_finding(&tuned.findings, "tune_short"));
 }
 
 /*
