@@ -120,7 +120,9 @@ check_owners() {
             ! -path 'harness/cmd/session/run_dir.*' ! -path 'harness/validate/files.*')
     must_not 'include <mpi\.h' "MPI stays inside bench/collective/contend_mpi.c" \
         < <(sources kernels; sources bench ! -path 'bench/collective/contend_mpi.c'; sources harness)
-    must_not '\blisten\(' "no part opens a port" < <(sources kernels; sources bench; sources harness)
+    must_not '\blisten\(' "no part listens at a port" < <(sources kernels; sources bench; sources harness)
+    must_not '\bsocket\(' "only lib/sys/net.c opens sockets" \
+        < <(sources kernels; sources bench; sources harness ! -path 'harness/lib/sys/net.c')
     must_not 'include <numaif' "memory policies are a worker's" \
         < <(sources kernels; sources harness ! -path 'harness/engine/worker/*')
     must_not '\b(kill|killpg|tg?kill|raise|sigqueue|pthread_kill)\(|pidfd_send_signal' \

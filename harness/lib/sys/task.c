@@ -261,16 +261,18 @@ static double time_s(const struct timeval *time)
 }
 
 /* The kernel's counts for all descendants: live ones, and ended ones that were reaped. */
-static void count_all(const struct tree_process *below, unsigned n, struct tree_used *out)
+static void count_all(const struct tree *tree, const struct tree_process *below, unsigned n,
+                      struct tree_used *out)
 {
+    const struct tree_used *not_ours = &tree->not_ours;
     struct rusage ended;
     struct task_stat stat;
     (void)getrusage(RUSAGE_CHILDREN, &ended);
-    out->cpu_s = time_s(&ended.ru_utime) + time_s(&ended.ru_stime);
-    out->minor_faults = (double)ended.ru_minflt;
-    out->major_faults = (double)ended.ru_majflt;
-    out->voluntary_switches = (double)ended.ru_nvcsw;
-    out->involuntary_switches = (double)ended.ru_nivcsw;
+    out->cpu_s = time_s(&ended.ru_utime) + time_s(&ended.ru_stime) - not_ours->cpu_s;
+    out->minor_faults = (double)ended.ru_minflt - not_ours->minor_faults;
+    out->major_faults = (double)ended.ru_majflt - not_ours->major_faults;
+    out->voluntary_switches = (double)ended.ru_nvcsw - not_ours->voluntary_switches;
+    out->involuntary_switches = (double)ended.ru_nivcsw - not_ours->involuntary_switches;
     for (unsigned i = 0; i < n; i++) {
         if (!task_read_stat(below[i].pid, 0, &stat))
             continue;
@@ -452,20 +454,54 @@ void tree_begin(struct tree *tree, const struct bitset *planned)
     tree->nthreads = 0;
     tree->team = 0;
     tree->counted_ns = clock_now_ns();
-    count_all(NULL, 0, &counted);
+    count_all(tree, NULL, 0, &counted);
     tree->cpu_s_before = counted.cpu_s;
+}
+
+void tree_leave_out(struct tree *tree)
+{
+    count_all(tree, NULL, 0, &tree->reaped);
+}
+
+double tree_count_left_out(struct tree *tree)
+{
+    struct tree_used *not_ours = &tree->not_ours, now = {0}, then = tree->reaped;
+    count_all(tree, NULL, 0, &now);
+    not_ours->cpu_s += now.cpu_s - then.cpu_s;
+    not_ours->minor_faults += now.minor_faults - then.minor_faults;
+    not_ours->major_faults += now.major_faults - then.major_faults;
+    not_ours->voluntary_switches += now.voluntary_switches - then.voluntary_switches;
+    not_ours->involuntary_switches += now.involuntary_switches - then.involuntary_switches;
+    tree->left_out = 0;
+    return now.cpu_s - then.cpu_s;
+}
+
+/* Drops the process that is left out and its descendants, which come after it. */
+static unsigned drop_left_out(pid_t left_out, struct tree_process *below, unsigned n)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < n; i++) {
+        bool drops = below[i].pid == left_out, is_known = below[i].parent == getpid();
+        for (unsigned k = 0; k < kept && !is_known; k++)
+            is_known = below[k].pid == below[i].parent;
+        if (!drops && is_known)
+            below[kept++] = below[i];
+    }
+    return kept;
 }
 
 void tree_sample(struct tree *tree, tree_thread_ran *seen, void *arg)
 {
     struct tree_process *below;
     unsigned n = list_all(getpid(), &below);
+    if (tree->left_out)
+        n = drop_left_out(tree->left_out, below, n);
     struct sampling sampling = {.tree = tree, .now_ns = clock_now_ns(), .seen = seen, .arg = arg};
     for (unsigned i = 0; i < n; i++)
         sample_process(&sampling, below[i].pid);
     tree->sampled_ns = sampling.now_ns;
     count_team(tree, sampling.now_ns);
-    count_all(below, n, &tree->used);
+    count_all(tree, below, n, &tree->used);
     free(below);
     tree->used.no_schedstat = tree->before.no_schedstat;
     add_run(tree, false);
@@ -473,7 +509,7 @@ void tree_sample(struct tree *tree, tree_thread_ran *seen, void *arg)
 
 void tree_end(struct tree *tree)
 {
-    count_all(NULL, 0, &tree->used);
+    count_all(tree, NULL, 0, &tree->used);
     if (!tree->team) /* the run was too short for a count */
         tree->team = count_busy(tree, clock_now_ns());
     add_run(tree, true);
