@@ -70,6 +70,25 @@ double points_value(const struct bench_ctx *ctx, unsigned metric, struct dims at
     return NAN;
 }
 
+void points_emit_least(struct bench_ctx *ctx, unsigned least, unsigned metric,
+                       const struct dims *at, unsigned dim)
+{
+    const struct dims others = dims_without(at, dim);
+    const struct value_log *log = ctx->values;
+    double best = 0, position = NAN;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < log->n; i++) {
+            const struct value *value = &log->value[i];
+            if (value->metric != metric || !dims_agree(&value->dims, &others))
+                continue;
+            if (!pass)
+                best = fmax(best, value->value);
+            else if (value->value >= 0.95 * best)
+                position = fmin(position, dims_only(&value->dims, dim).of[0].at);
+        }
+    bench_emit(ctx, least, position, others);
+}
+
 uint64_t points_share_ns(const struct bench_ctx *ctx, size_t n, uint64_t least_ns)
 {
     double ns = ctx->budget_s * 1e9 / (double)(n ? n : 1);
@@ -83,6 +102,20 @@ size_t counts_doubled(unsigned most, unsigned *counts, size_t n)
         counts[filled++] = count;
     counts[filled++] = most;
     return filled;
+}
+
+double times_percentile(const struct times *times, double fraction)
+{
+    uint64_t n = 0, below = 0;
+    for (unsigned i = 0; i < TIMES_BINS; i++)
+        n += times->bins[i];
+    for (unsigned i = 0; i < TIMES_BINS; i++) {
+        unsigned shift = i < 64 ? 0 : i / 32 - 1;
+        below += times->bins[i];
+        if (below && (double)below >= fraction * (double)n)
+            return ldexp(i - 32.0 * shift + (shift ? 0.5 : 0), (int)shift);
+    }
+    return NAN;
 }
 
 enum { SETTLE_SHARE = 3 };

@@ -25,6 +25,13 @@ int points_run(struct bench_ctx *ctx, size_t n, int (*measure)(struct bench_ctx 
 /* The value emitted for this metric at these dims; NaN = none. */
 double points_value(const struct bench_ctx *ctx, unsigned metric, struct dims at);
 
+/*
+ * Emits, as `least`, the smallest position along `dim` with 95% of the best value of `metric`, a
+ * rate, among the values that differ from place `at` in that dimension alone.
+ */
+void points_emit_least(struct bench_ctx *ctx, unsigned least, unsigned metric,
+                       const struct dims *at, unsigned dim);
+
 /* Time for each of n points: an equal part of the budget, but at least least_ns. */
 uint64_t points_share_ns(const struct bench_ctx *ctx, size_t n, uint64_t least_ns);
 
@@ -36,6 +43,25 @@ static inline bool points_asked(int param, unsigned choice)
 {
     return !param || param == (int)choice + 1;
 }
+
+/*
+ * A histogram of times, in bins of 1/32 of an octave: a percentile is exact within 1.6% (as in
+ * fio's stat.h). Zeroed = empty.
+ */
+enum { TIMES_BINS = 1920 };
+struct times {
+    uint32_t bins[TIMES_BINS];
+};
+
+static inline void times_add(struct times *times, uint64_t ns)
+{
+    unsigned shift = ns < 64 ? 0 : 58 - (unsigned)__builtin_clzll(ns); /* leaves 32 to 63 */
+    times->bins[(uint64_t)32 * shift + (ns >> shift)]++;
+}
+
+/* In ns; NaN if empty. The middle of the bin that holds the smallest value with at least that
+ * fraction of all at or below it. */
+double times_percentile(const struct times *times, double fraction);
 
 /*
  * A slice of time in which several workers do the same at once. Each worker counts the part of its

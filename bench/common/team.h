@@ -84,4 +84,7 @@ int busy_team_check(const struct busy_team *busy, struct err *err);
 
 void busy_team_close(struct busy_team *busy);
 
+/* Steps of busy_run (kernels/cpu/busy.h) a us of CPU time of this thread. Takes some 64 ms. */
+double busy_measure_speed(void);
+
 #endif

@@ -36,10 +36,7 @@
  * siblings share a core, or clocks fall when all CPUs work, even the best value is above 1.
  */
 
-/* CALIBRATIONS of 1 ms give a low clock time to rise. Some of them run without a load on the SMT
- * sibling and without another virtual machine on the CPU. */
-enum { FILL_SHARE = 4, CALIBRATIONS = 64 };
-static const uint64_t calibration_steps = 1 << 18; /* a millisecond */
+enum { FILL_SHARE = 4 };
 
 static const unsigned work_us[] = {4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144};
 enum { WORKS = sizeof(work_us) / sizeof(work_us[0]) };
@@ -122,25 +119,10 @@ static int grain_setup(struct bench_ctx *ctx)
     return team_open_unpinned(&grain->team, ctx, grain->nthreads);
 }
 
-/* Steps a us of CPU time, since other programs may run on the CPU at times. The best of several
- * calibrations is the least disturbed. */
-static double measure_speed(void)
-{
-    uint64_t chains[BUSY_CHAINS] = {0};
-    double best = 0;
-    for (unsigned i = 0; i < CALIBRATIONS; i++) {
-        uint64_t start_ns = clock_thread_cpu_ns();
-        busy_run(chains, calibration_steps);
-        double took_us = 1e-3 * (double)(clock_thread_cpu_ns() - start_ns);
-        best = fmax(best, took_us > 0 ? (double)calibration_steps / took_us : 0);
-    }
-    return best;
-}
-
 static int exchange_info(struct bench_ctx *ctx)
 {
     struct grain *grain = ctx->state;
-    struct worker_info mine = {.steps_a_us = ctx->peers->rank == 0 ? measure_speed() : 0};
+    struct worker_info mine = {.steps_a_us = ctx->peers->rank == 0 ? busy_measure_speed() : 0};
     struct worker_info *all = grain->gathered;
     struct bitset cpus = {0};
     for (unsigned i = 0; i < ctx->machine->ncpus; i++)

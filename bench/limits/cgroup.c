@@ -27,14 +27,12 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/common/memory.h"
 #include "bench/common/points.h"
 #include "bench/limits/limited.h"
 #include "bench/registry.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 enum { PERIODS_LEAST = 5, POINTS_MOST = 24, MIB = 1 << 20 };
@@ -202,8 +200,7 @@ static void limit_memory(struct limited *limited, const char *file, double bytes
 {
     const double page = (double)memory_page_bytes();
     limited->files[0].name = file;
-    (void)snprintf(limited->files[0].text, sizeof(limited->files[0].text), "%.0f",
-                   floor(bytes / page) * page);
+    text_set(limited->files[0].text, "%.0f", floor(bytes / page) * page);
 }
 
 static void forbid_swap(const struct scan *scan, struct limited *limited)
@@ -249,7 +246,7 @@ static int measure_pids(struct bench_ctx *ctx, struct point *point)
     struct limited limited = describe_child(scan, ctx, point);
     limited.threads = scan->ncpus > 1 ? scan->ncpus : 2;
     limited.files[0].name = "pids.max";
-    (void)snprintf(limited.files[0].text, sizeof(limited.files[0].text), "%u", limited.threads - 1);
+    text_set(limited.files[0].text, "%u", limited.threads - 1);
     return limited_run(&limited, &point->result[0], ctx->err);
 }
 

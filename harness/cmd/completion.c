@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "harness/cmd/cli_main.h"
-#include "harness/cmd/common/help.h"
+#include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/session/all.h"
 #include "harness/lib/similar.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
 #include "harness/plan/plan.h"
 
 static const char script_bash[] =

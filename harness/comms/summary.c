@@ -8,9 +8,7 @@
 
 #include "harness/comms/merge.h"
 #include "harness/comms/plugin/names.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 
 bool comms_is_point_to_point(uint32_t func)
 {
@@ -331,7 +329,7 @@ static const struct comms_arrival_rank *find_late(const struct comms_arrival *ar
     return is_late && !(waited < 0.01) ? latest : NULL;
 }
 
-void comms_arrival_judge(const struct comms_arrival *arrival, struct findings_about *about)
+void comms_arrival_judge(const struct comms_arrival *arrival, const struct findings_about *about)
 {
     const struct comms_arrival_rank *latest = find_late(arrival);
     double calls = (double)arrival->calls;

@@ -10,7 +10,6 @@
 #include "harness/doctor/checks/cure.h"
 #include "harness/doctor/doctor_apply.h"
 #include "harness/doctor/reader/host.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 #include "harness/plan/check.h"
 #include "harness/show/doc.h"
@@ -214,12 +213,11 @@ static int take_placement(struct planning *planning, struct err *err)
         (void)fprintf(planning->out, "placement %s:\n", placement);
     for (size_t w = 0; w < planning->n && !rc; w++)
         show(planning, planning->leads[w], &plan.workers[w].cpus);
-    if (!rc)
-        rc = plan_check(topo, &plan, &findings, err);
-    if (!rc)
+    if (!rc) {
+        plan_check(topo, &plan, &findings);
         doc_print_findings(&findings, planning->out, false);
-    if (!rc)
         rc = list_workers(planning, &plan, err);
+    }
     findings_free(&findings);
     plan_free(&plan);
     topo_free(&own);

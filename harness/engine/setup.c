@@ -11,7 +11,6 @@
 #include "harness/engine/times.h"
 #include "harness/engine/worker/command_bench.h"
 #include "harness/lib/similar.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/text.h"
@@ -319,6 +318,8 @@ static int add_part(struct parts *parts, size_t index, const struct variant *var
         request.plan.threads = (unsigned)variant->plan.threads;
     if (variant && variant->cpu_max > 0)
         request.cpu_max = variant->cpu_max;
+    for (unsigned role = 0; role < 2 && variant; role++)
+        cpu_priority_take(&request.priority[role], &variant->priority[role]);
     return plan_part(parts->options, topo, part, &request, result, err);
 }
 
@@ -376,6 +377,7 @@ static int add_parts(const struct bench *const *benches, const struct run_option
                     .few_baselines =
                         options->profile == PROFILE_QUICK && !options->rounds && !options->ranks,
                     .cpu_max = options->cpu_max,
+                    .priority = {options->priority[0], options->priority[1]},
                     .background_as_workers = result->background && !background_workers,
                     .plan = {.background = background_workers}},
     };
@@ -428,9 +430,11 @@ static int set_cgroups(const struct run_options *options, struct run_setup *setu
         if (throttled && quota)
             return err_set(err, -EINVAL,
                            "--dose throttle sets the CPU quota of workers: leave --cpu-max out");
-        setup->cgroups.quota = setup->cgroups.quota || throttled || quota;
+        setup->cgroups.cpu = setup->cgroups.cpu || throttled || quota ||
+                             result->arms[i].priority[0].weight ||
+                             result->arms[i].priority[1].weight;
     }
-    if (!setup->cgroups.cpuset && !setup->cgroups.quota)
+    if (!setup->cgroups.cpuset && !setup->cgroups.cpu)
         return 0;
     if (options->ncommands && options->command.load)
         return err_set(err, -EINVAL,
@@ -438,7 +442,7 @@ static int set_cgroups(const struct run_options *options, struct run_setup *setu
                        "they would hold the client, too");
     if (options->ranks)
         return err_set(err, -EINVAL,
-                       "--bind cgroup and --cpu-max are not for jobs of several ranks");
+                       "--bind cgroup, --cpu-max and weights are not for jobs of several ranks");
     setup->config.cgroups = &setup->cgroups;
     return 0;
 }

@@ -6,7 +6,6 @@
 
 #include "harness/lib/array.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 
 /* Returns NULL and sets `failed` if out of memory. */
 static char *format(struct doc *doc, const char *fmt, va_list args)
@@ -70,6 +69,7 @@ void doc_findings(struct doc *doc, const struct findings *findings, enum doc_whi
     if (block) {
         block->findings = findings;
         block->which = which;
+        doc->failed = doc->failed || findings->failed;
     }
 }
 
@@ -84,10 +84,11 @@ void doc_verdict(struct doc *doc, enum finding_severity severity, const char *co
     va_start(args, fmt);
     (void)vsnprintf(whole.sentence, sizeof(whole.sentence), fmt, args);
     va_end(args);
-    doc->failed = doc->failed || !block || findings_add(own, &whole, NULL);
-    if (block)
+    doc->failed = doc->failed || !block;
+    if (block) {
+        findings_put(own, &whole);
         block->findings = block->own = own;
-    else
+    } else
         free(own);
 }
 

@@ -4,8 +4,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
 #include "harness/record/json_value.h"
 #include "harness/show/export.h"
 #include "harness/validate/bounds.h"
@@ -87,7 +87,9 @@ static int show(const struct fleet_judgement *judgement, const struct validate_a
         return EXIT_INCONCLUSIVE;
     }
     const struct judged_fleet judged = {&findings, count[OUTCOME_SKIP]};
-    int code = EXIT_NOT_RUN, rc = fleet_findings(judgement, &findings, &err);
+    int code = EXIT_NOT_RUN;
+    fleet_findings(judgement, &findings);
+    int rc = findings_check(&findings, &err);
     fleet_add_to_doc(judgement, &doc);
     if (!rc) {
         code = args->json ? cmd_print_json(findings_to_json(&findings), 1)

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 /* The arm's client as a limit: its CPUs, or the CPU of its busiest thread. NaN: there is none. */

@@ -1,15 +1,11 @@
 /* The real host code, with ranks of NCCL as threads, each with a GPU of tests/lib/fake_gpus.h. */
-#include <errno.h>
-
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "bench/collective/collective.h"
 #include "bench/device/device.h"
 #include "bench/registry.h"
-#include "harness/engine/worker/barrier.h"
+#include "harness/engine/worker/shared.h"
 #include "tests/lib/fake_gpus.h"
 #include "tests/lib/fixture_dims.h"
 #include "tests/lib/patience.h"
@@ -292,16 +288,12 @@ TEST_WITHIN(rank_that_sleeps_in_its_call_came_last, reset, NULL)
 
 /* The collectives in a step of `train`, once by each rank. */
 static const struct collective_call train_calls[] = {
-    {.op = COLLECTIVE_ALLREDUCE, .type = COLLECTIVE_FLOAT, .count = 1024, .bytes = 4096},
-    {.op = COLLECTIVE_ALLGATHER,
-     .type = COLLECTIVE_FLOAT,
-     .count = 64,
-     .bytes = (size_t)256 * RANKS},
-    {.op = COLLECTIVE_REDUCESCATTER,
-     .type = COLLECTIVE_FLOAT,
-     .count = 64,
-     .bytes = (size_t)256 * RANKS},
-    {.op = COLLECTIVE_ALLREDUCE, .type = COLLECTIVE_FLOAT, .count = 1024, .bytes = 4096},
+    ENTRY(.op = COLLECTIVE_ALLREDUCE, .type = COLLECTIVE_FLOAT, .count = 1024, .bytes = 4096),
+    ENTRY(.op = COLLECTIVE_ALLGATHER, .type = COLLECTIVE_FLOAT, .count = 64,
+          .bytes = (size_t)256 * RANKS),
+    ENTRY(.op = COLLECTIVE_REDUCESCATTER, .type = COLLECTIVE_FLOAT, .count = 64,
+          .bytes = (size_t)256 * RANKS),
+    ENTRY(.op = COLLECTIVE_ALLREDUCE, .type = COLLECTIVE_FLOAT, .count = 1024, .bytes = 4096),
 };
 
 static void *reduce_main(void *arg)

@@ -2,9 +2,6 @@
 #include "bench/common/points.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-#include <math.h>
-
 enum { N = 30, MEASURED = 0, CONCLUDED, OTHER };
 
 static struct value_log values;
@@ -100,4 +97,32 @@ TEST(points_share_the_budget)
     assert_int_equal(points_share_ns(&ctx, 4, 1000), 500000000);
     assert_int_equal(points_share_ns(&ctx, 4, 600000000), 600000000);
     assert_int_equal(points_share_ns(&ctx, 0, 1000), 2000000000);
+}
+
+/* Bins are exact below 64 ns, and 1/32 of an octave wide above. */
+TEST(times_of_any_length)
+{
+    struct times times = {0};
+    assert_true(isnan(times_percentile(&times, 0.5)));
+    for (uint64_t ns = 1; ns <= 50; ns++)
+        times_add(&times, ns);
+    assert_true(times_percentile(&times, 0.5) == 25);
+    assert_true(times_percentile(&times, 0.99) == 50);
+    for (unsigned bit = 0; bit < 64; bit++)
+        for (int below = 0; below < 2; below++) {
+            uint64_t ns = (UINT64_C(1) << bit) - (uint64_t)below;
+            struct times one = {0};
+            times_add(&one, ns);
+            assert_true(fabs(times_percentile(&one, 1) - (double)ns) <= (double)ns / 63);
+        }
+}
+
+TEST(times_in_the_tail)
+{
+    struct times times = {0};
+    for (int i = 0; i < 99; i++)
+        times_add(&times, 1000);
+    times_add(&times, 1000000);
+    assert_true(times_percentile(&times, 0.99) < 1017);
+    assert_true(times_percentile(&times, 0.995) > 980000);
 }

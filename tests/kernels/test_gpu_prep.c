@@ -1,7 +1,5 @@
 /* Preprocessing on the GPU against the CPU's reference, every value. Exits 77 without a GPU. */
 
-#include <math.h>
-
 #include "kernels/gpu/gpu_common.h"
 #include "kernels/gpu/gpu_ref.h"
 #include "kernels/gpu/gpu_step.h"
@@ -12,38 +10,14 @@
 enum { PAGE = 4096 };
 
 static const struct prep_params shapes[] = {
-    {.rows = 2048,
-     .cols = 512,
-     .block = 2048,
-     .window = 32,
-     .hop = 4,
-     .cov_cols = 128,
-     .lambda = 0.5f,
-     .alpha = 0.1f},
-    {.rows = 200,
-     .cols = 70,
-     .block = 64,
-     .window = 32,
-     .hop = 4,
-     .cov_cols = 70,
-     .lambda = 0,
-     .alpha = 1},
-    {.rows = 65,
-     .cols = 33,
-     .block = 65,
-     .window = 33,
-     .hop = 4,
-     .cov_cols = 17,
-     .lambda = 2,
-     .alpha = 0.5f},
-    {.rows = 5,
-     .cols = 1,
-     .block = 1,
-     .window = 1,
-     .hop = 1,
-     .cov_cols = 1,
-     .lambda = -1.5f,
-     .alpha = 0.3f},
+    ENTRY(.rows = 2048, .cols = 512, .block = 2048, .window = 32, .hop = 4, .cov_cols = 128,
+          .lambda = 0.5f, .alpha = 0.1f),
+    ENTRY(.rows = 200, .cols = 70, .block = 64, .window = 32, .hop = 4, .cov_cols = 70, .lambda = 0,
+          .alpha = 1),
+    ENTRY(.rows = 65, .cols = 33, .block = 65, .window = 33, .hop = 4, .cov_cols = 17, .lambda = 2,
+          .alpha = 0.5f),
+    ENTRY(.rows = 5, .cols = 1, .block = 1, .window = 1, .hop = 1, .cov_cols = 1, .lambda = -1.5f,
+          .alpha = 0.3f),
 };
 
 static void *allocate(size_t bytes)

@@ -1,8 +1,6 @@
 #include "tests/lib/fixture_golden.h"
 #include "tests/lib/unit.h"
 
-#include <stdbool.h>
-
 void fixture_golden(const char *name, const char *text)
 {
     char path[256];
@@ -17,11 +15,10 @@ void fixture_golden(const char *name, const char *text)
         return;
     }
     size_t size = strlen(text) + 2;
-    char *expected = calloc(1, size);
+    FREED char *expected = calloc(1, size);
     assert_non_null(expected);
     size_t n = fread(expected, 1, size - 1, file);
     (void)fclose(file);
     if (n != strlen(text) || memcmp(expected, text, n) != 0)
         fail_msg("this is not %s:\n%s", path, text);
-    free(expected);
 }

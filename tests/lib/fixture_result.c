@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/show/run.h"
+#include "harness/show/result.h"
 #include "harness/verdict/verdict.h"
 
 struct fixture_params {

@@ -1,10 +1,7 @@
 /* Option tables: parsing and printing of every kind, ranges, defaults, pairs and the help. */
 #include "harness/lib/opt.h"
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "tests/lib/unit.h"
-
-#include <errno.h>
-#include <stdbool.h>
 
 struct values {
     int64_t count, any;

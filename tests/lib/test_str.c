@@ -1,8 +1,7 @@
 /* Text of the scratch arena: it stays intact at any length, until it is released. */
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 #include <pthread.h>
-#include <string.h>
 
 #include "tests/lib/unit.h"
 

@@ -1,9 +1,6 @@
 /* Numbers with units, parsed and printed; refused ones, and limits of rounding. */
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "tests/lib/unit.h"
-
-#include <errno.h>
-#include <math.h>
 
 TEST(units_parse_size)
 {

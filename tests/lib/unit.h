@@ -6,6 +6,8 @@
 #ifndef TESTS_LIB_UNIT_H
 #define TESTS_LIB_UNIT_H
 
+#include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -14,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -56,6 +59,12 @@ static inline void unit_free_pointer(void *pointer)
 {
     free(*(void **)pointer);
 }
+
+/* An element of a table: clang-format fills its lines, but gives each value of a long {} a line. */
+#define ENTRY(...)                                                                                 \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 
 /* snprintf into an array. */
 #define put_text(array, ...) ((void)snprintf(array, sizeof(array), __VA_ARGS__))

@@ -1,7 +1,5 @@
 /* Plans of some machines, byte for byte. CONTEND_UPDATE_GOLDEN=1 writes the files anew. */
 #include <ctype.h>
-#include <stdbool.h>
-#include <unistd.h>
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/plan/plan.h"
@@ -22,29 +20,18 @@ static const struct golden {
     enum shown shown;
     const char *more[4]; /* further options; without -P, all placements */
 } goldens[] = {
-    {"two_sockets.txt",
-     "package:2 numa:1(memory=64GB) l3:1 core:8 pu:2",
-     "4",
-     "01:00.0@0,02:00.0@0,81:00.0@1,82:00.0@1",
-     ALL,
-     {NULL}},
-    {"two_sockets.json",
-     "package:2 numa:1(memory=64GB) l3:1 core:8 pu:2",
-     "2",
-     "01:00.0@0,81:00.0@1",
-     ALL,
-     {"-Pspread,gpu-local,pcores", "--background-workers=1", "--reserve=1", "--json"}},
-    {"nps4_eight_gpus.txt",
-     "nps4_eight_gpus",
-     "8",
-     NULL,
-     ALL,
-     {"-Pllc,numa,gpu-local,remote", "--background-workers=1"}},
-    {"cgroup_of_four_cores.txt", "cgroup_of_four_cores", "2", NULL, PLANS, {NULL}},
-    {"node_without_memory.txt", "node_without_memory", "2", NULL, PLANS, {NULL}},
-    {"dies_without_memory.txt", "dies_without_memory", "4", NULL, PLANS, {NULL}},
-    {"fast_and_slow_clusters.txt", "fast_and_slow_clusters", "4", NULL, PLANS, {NULL}},
-    {"hybrid_6p8e.txt", "hybrid_6p8e", "2", NULL, PLANS, {"--background-workers=1"}},
+    ENTRY("two_sockets.txt", "package:2 numa:1(memory=64GB) l3:1 core:8 pu:2", "4",
+          "01:00.0@0,02:00.0@0,81:00.0@1,82:00.0@1", ALL, {NULL}),
+    ENTRY("two_sockets.json", "package:2 numa:1(memory=64GB) l3:1 core:8 pu:2", "2",
+          "01:00.0@0,81:00.0@1", ALL,
+          {"-Pspread,gpu-local,pcores", "--background-workers=1", "--reserve=1", "--json"}),
+    ENTRY("nps4_eight_gpus.txt", "nps4_eight_gpus", "8", NULL, ALL,
+          {"-Pllc,numa,gpu-local,remote", "--background-workers=1"}),
+    ENTRY("cgroup_of_four_cores.txt", "cgroup_of_four_cores", "2", NULL, PLANS, {NULL}),
+    ENTRY("node_without_memory.txt", "node_without_memory", "2", NULL, PLANS, {NULL}),
+    ENTRY("dies_without_memory.txt", "dies_without_memory", "4", NULL, PLANS, {NULL}),
+    ENTRY("fast_and_slow_clusters.txt", "fast_and_slow_clusters", "4", NULL, PLANS, {NULL}),
+    ENTRY("hybrid_6p8e.txt", "hybrid_6p8e", "2", NULL, PLANS, {"--background-workers=1"}),
 };
 
 /* What `contend place` prints on stdout, in a new string. */

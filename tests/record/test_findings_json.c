@@ -2,8 +2,6 @@
 #include "harness/record/json_value.h"
 #include "tests/lib/unit.h"
 
-#include <math.h>
-
 static const struct finding full = {.id = "unit_odd",
                                     .severity = FINDING_BAD,
                                     .subject = "GPU 2 (0000:00:08.0)",
@@ -29,7 +27,7 @@ static const struct finding judged = {.id = "change_throughput",
 static char *dump(const struct finding *finding)
 {
     struct findings findings = {0};
-    assert_int_equal(findings_add(&findings, finding, NULL), 0);
+    findings_put(&findings, finding);
     json_t *json = findings_to_json(&findings);
     char *text = json_dumps(json, JSON_COMPACT);
     assert_non_null(text);
@@ -45,7 +43,7 @@ static struct findings parse(const char *text)
     json_t *json = json_loads(text, 0, &why);
     if (!json)
         fail_msg("%s: %s", why.text, text);
-    assert_int_equal(findings_from_json(json, &findings, NULL), 0);
+    findings_from_json(json, &findings);
     json_decref(json);
     return findings;
 }
@@ -66,16 +64,14 @@ static void assert_same(const struct finding *a, const struct finding *b)
 
 TEST(findings_json_keeps_outcome_and_bounds)
 {
-    char *text = dump(&judged);
+    FREED char *text = dump(&judged);
     assert_has(text, "\"outcome\":\"SLOWER\",\"cause\":\"configuration\","
                      "\"metric\":\"throughput\",\"unit\":\"ratio\","
                      "\"value\":0.75,\"low\":0.5,\"high\":null}");
-    struct findings back = parse(text);
+    AUTO(findings) back = parse(text);
     assert_int_equal(back.n, 1);
     assert_same(&judged, &back.all[0]);
     assert_true(back.all[0].value == 0.75 && back.all[0].low == 0.5 && isnan(back.all[0].high));
-    findings_free(&back);
-    free(text);
 }
 
 TEST(findings_json_form)
@@ -105,7 +101,7 @@ TEST(findings_json_of_none)
     json = findings_to_json(NULL);
     assert_true(json_is_array(json));
     json_decref(json);
-    assert_int_equal(findings_from_json(NULL, &findings, NULL), 0);
+    findings_from_json(NULL, &findings);
     assert_int_equal(findings.n, 0);
 }
 
@@ -120,14 +116,9 @@ TEST(findings_json_round_trip)
     memset(longest.evidence, 'e', sizeof(longest.evidence) - 1);
     memset(longest.command, 'c', sizeof(longest.command) - 1);
     for (unsigned i = 0; i < 30; i++)
-        assert_int_equal(findings_add(&before,
-                                      i % 3 == 0   ? &full
-                                      : i % 3 == 1 ? &longest
-                                                   : &bare,
-                                      NULL),
-                         0);
+        findings_put(&before, i % 3 == 0 ? &full : i % 3 == 1 ? &longest : &bare);
     json_t *json = findings_to_json(&before);
-    assert_int_equal(findings_from_json(json, &after, NULL), 0);
+    findings_from_json(json, &after);
     assert_int_equal(after.n, before.n);
     for (size_t i = 0; i < before.n; i++)
         assert_same(&after.all[i], &before.all[i]);
@@ -143,14 +134,12 @@ TEST(findings_json_of_hostile_text)
     put_text(hostile.subject, "\xc3\xa9 \xff\xfe \xc3");
     put_text(hostile.sentence, "\"},{\\\n\t\033[31m \xed\xa0\x80");
     put_text(hostile.command, "\x80");
-    char *text = dump(&hostile);
-    struct findings findings = parse(text);
+    FREED char *text = dump(&hostile);
+    AUTO(findings) findings = parse(text);
     assert_int_equal(findings.n, 1);
     assert_string_equal(findings.all[0].subject, "\xc3\xa9 ?? ?");
     assert_string_equal(findings.all[0].sentence, "\"},{\\\n\t\033[31m ???");
     assert_string_equal(findings.all[0].command, "?");
-    findings_free(&findings);
-    free(text);
 }
 
 /* Members of another form are left out, and texts that are too long are truncated. */
@@ -165,15 +154,14 @@ TEST(findings_json_of_another_form)
         "[{\"severity\": \"worse\"}, {\"severity\": \"\"}, {\"severity\": 2}]",
     };
     for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
-        struct findings findings = parse(none[i]);
+        AUTO(findings) findings = parse(none[i]);
         assert_int_equal(findings.n, 0);
-        findings_free(&findings);
     }
-    struct findings findings = parse("[7, {\"severity\": \"doubt\", \"id\": 5, \"subject\": {}, "
-                                     "\"sentence\": [\"x\"], \"command\": true}, null]");
+    AUTO(findings)
+    findings = parse("[7, {\"severity\": \"doubt\", \"id\": 5, \"subject\": {}, "
+                     "\"sentence\": [\"x\"], \"command\": true}, null]");
     assert_int_equal(findings.n, 1);
     assert_same(&findings.all[0], &(struct finding){.severity = FINDING_DOUBT});
-    findings_free(&findings);
 }
 
 TEST(findings_json_cut_what_is_too_long)
@@ -185,10 +173,9 @@ TEST(findings_json_cut_what_is_too_long)
              "[{\"severity\": \"bad\", \"id\": \"%.400s\", \"sentence\": "
              "\"%s\"}]",
              word, word);
-    struct findings findings = parse(text);
+    AUTO(findings) findings = parse(text);
     assert_int_equal(findings.n, 1);
     assert_int_equal(strlen(findings.all[0].id), sizeof(findings.all[0].id) - 1);
     assert_int_equal(strlen(findings.all[0].sentence), sizeof(findings.all[0].sentence) - 1);
     assert_string_equal(findings.all[0].subject, "");
-    findings_free(&findings);
 }

@@ -9,14 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/cmd/common/child_run.h"
 #include "harness/cmd/common/cmd.h"
+#include "harness/cmd/common/start.h"
 #include "harness/cmd/session/run_options.h"
 #include "harness/engine/job_plans.h"
 #include "harness/lib/array.h"
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
 #include "harness/record/analysis.h"
 #include "version.h"
 

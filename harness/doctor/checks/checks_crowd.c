@@ -14,7 +14,6 @@
 #include "harness/doctor/checks/check_launch.h"
 #include "harness/doctor/checks/check_runtime.h"
 #include "harness/doctor/checks/cpu_allocator.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 /* CPUs wanted per existing CPU: below this there is hardly a queue. */
@@ -166,8 +165,9 @@ static double estimate_gain(const struct teams *teams)
 }
 
 /*
- * What is promised: see check_gain.c. Others in the crowd count as other processes do. Callers of
- * nested pools have waits of their own, which stay: spinning of 90% once hid a gain of 1.6x.
+ * What is promised: see check_gain_of_fewer. Others in the crowd count as other processes do.
+ * Callers of nested pools have waits of their own, which stay: spinning of 90% once hid a gain
+ * of 1.6x.
  */
 static struct check_gain promise_gain(const struct teams *teams)
 {

@@ -9,7 +9,7 @@
 
 #include "harness/engine/contract/command_load.h"
 #include "harness/lib/opt.h"
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 /* What crosses exec besides argv, as options of a command line. */
 struct exec_options {

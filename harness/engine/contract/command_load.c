@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyz_", digits[] = "0123456789";
@@ -138,7 +137,7 @@ static int parse_port(const char *text, char end, const char *whole, struct comm
 static int parse_url(const char *url, const char *whole, struct command_ready *ready,
                      struct err *err)
 {
-    static const char *const hosts[] = {"localhost", "127.0.0.1", "[::1]"};
+    static const char *const hosts[] = {"localhost", "127.0.0.1"};
     for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
         size_t length = strlen(hosts[i]);
         if (strncmp(url, hosts[i], length) != 0 || !strchr(":/", url[length]))

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "harness/engine/worker/command_server.h"
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/lib/sys/file.h"
 
 enum { FILE_MOST = 1 << 24 };

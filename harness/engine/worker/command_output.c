@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/lib/sys/file.h"
 
 enum { PIPE_BYTES = 1 << 16 };

@@ -9,12 +9,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/text.h"
 
-static int open_socket(int family)
+static int open_socket(void)
 {
-    return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    return socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
 static struct sockaddr_in loopback(unsigned port)
@@ -28,7 +28,7 @@ int net_free_port(void)
 {
     struct sockaddr_in address = loopback(0);
     socklen_t size = sizeof(address);
-    int fd = open_socket(AF_INET);
+    int fd = open_socket();
     int rc = fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) ||
                      getsockname(fd, (struct sockaddr *)&address, &size)
                  ? -errno
@@ -47,31 +47,21 @@ static bool await(int fd, short events, uint64_t until_ns)
     return poll(&of, 1, left_ms) == 1 && (of.revents & events);
 }
 
-static int connect_by(int family, unsigned port, uint64_t until_ns)
+/* The open connection, or -1. */
+static int connect_to(unsigned port, uint64_t until_ns)
 {
-    const struct sockaddr_in four = loopback(port);
-    const struct sockaddr_in6 six = {
-        .sin6_family = AF_INET6, .sin6_port = four.sin_port, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-    const struct sockaddr *address = family == AF_INET ? (const void *)&four : (const void *)&six;
-    socklen_t size = family == AF_INET ? sizeof(four) : sizeof(six);
-    int error = 0, fd = open_socket(family);
-    socklen_t error_size = sizeof(error);
+    const struct sockaddr_in address = loopback(port);
+    int error = 0, fd = open_socket();
+    socklen_t size = sizeof(error);
     if (fd < 0)
         return -1;
-    bool is_open = !connect(fd, address, size) ||
+    bool is_open = !connect(fd, (const struct sockaddr *)&address, sizeof(address)) ||
                    (errno == EINPROGRESS && await(fd, POLLOUT, until_ns) &&
-                    !getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &error_size) && !error);
+                    !getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) && !error);
     if (is_open)
         return fd;
     (void)close(fd);
     return -1;
-}
-
-/* The open connection, or -1. */
-static int connect_to(unsigned port, uint64_t until_ns)
-{
-    int fd = connect_by(AF_INET, port, until_ns);
-    return fd < 0 ? connect_by(AF_INET6, port, until_ns) : fd;
 }
 
 bool net_accepts(unsigned port)

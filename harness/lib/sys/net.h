@@ -10,7 +10,7 @@
 /* A TCP port that no program uses now, or -errno. Another program may take it before the caller. */
 int net_free_port(void);
 
-/* True if a program accepts connections at the port, of IPv4 or IPv6. */
+/* True if a program accepts connections at the port, of IPv4. */
 bool net_accepts(unsigned port);
 
 /* True if it answers GET of the path ("/health") with a status of 200 to 299 within the limit. */

@@ -260,19 +260,28 @@ static double time_s(const struct timeval *time)
     return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
 }
 
+/* Of the kernel's counts. */
+static void subtract(const struct tree_used *of, struct tree_used *from)
+{
+    from->cpu_s -= of->cpu_s;
+    from->minor_faults -= of->minor_faults;
+    from->major_faults -= of->major_faults;
+    from->voluntary_switches -= of->voluntary_switches;
+    from->involuntary_switches -= of->involuntary_switches;
+}
+
 /* The kernel's counts for all descendants: live ones, and ended ones that were reaped. */
 static void count_all(const struct tree *tree, const struct tree_process *below, unsigned n,
                       struct tree_used *out)
 {
-    const struct tree_used *not_ours = &tree->not_ours;
     struct rusage ended;
     struct task_stat stat;
     (void)getrusage(RUSAGE_CHILDREN, &ended);
-    out->cpu_s = time_s(&ended.ru_utime) + time_s(&ended.ru_stime) - not_ours->cpu_s;
-    out->minor_faults = (double)ended.ru_minflt - not_ours->minor_faults;
-    out->major_faults = (double)ended.ru_majflt - not_ours->major_faults;
-    out->voluntary_switches = (double)ended.ru_nvcsw - not_ours->voluntary_switches;
-    out->involuntary_switches = (double)ended.ru_nivcsw - not_ours->involuntary_switches;
+    out->cpu_s = time_s(&ended.ru_utime) + time_s(&ended.ru_stime);
+    out->minor_faults = (double)ended.ru_minflt;
+    out->major_faults = (double)ended.ru_majflt;
+    out->voluntary_switches = (double)ended.ru_nvcsw;
+    out->involuntary_switches = (double)ended.ru_nivcsw;
     for (unsigned i = 0; i < n; i++) {
         if (!task_read_stat(below[i].pid, 0, &stat))
             continue;
@@ -280,6 +289,7 @@ static void count_all(const struct tree *tree, const struct tree_process *below,
         out->minor_faults += (double)stat.minor_faults;
         out->major_faults += (double)stat.major_faults;
     }
+    subtract(&tree->not_ours, out);
 }
 
 /* NULL: no memory. Threads are sampled in the same order each time: a search begins behind the
@@ -465,15 +475,12 @@ void tree_leave_out(struct tree *tree)
 
 double tree_count_left_out(struct tree *tree)
 {
-    struct tree_used *not_ours = &tree->not_ours, now = {0}, then = tree->reaped;
+    struct tree_used now = {0}, less = tree->reaped;
     count_all(tree, NULL, 0, &now);
-    not_ours->cpu_s += now.cpu_s - then.cpu_s;
-    not_ours->minor_faults += now.minor_faults - then.minor_faults;
-    not_ours->major_faults += now.major_faults - then.major_faults;
-    not_ours->voluntary_switches += now.voluntary_switches - then.voluntary_switches;
-    not_ours->involuntary_switches += now.involuntary_switches - then.involuntary_switches;
+    subtract(&now, &less);
+    subtract(&less, &tree->not_ours);
     tree->left_out = 0;
-    return now.cpu_s - then.cpu_s;
+    return -less.cpu_s;
 }
 
 /* Drops the process that is left out and its descendants, which come after it. */

@@ -6,7 +6,6 @@
 
 #include "harness/engine/contract/command_load.h"
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 #include "harness/record/analysis.h"
 #include "harness/record/json_value.h"

@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "harness/lib/similar.h"
-#include "harness/lib/str.h"
-#include "harness/lib/units.h"
-#include "harness/validate/rules/check.h"
+#include "harness/lib/text.h"
 #include "harness/validate/rules/count.h"
+#include "harness/validate/rules/rules.h"
 
 enum { COUNT_MOST = 1000000 };
 

@@ -3,9 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
-#include "harness/lib/units.h"
-#include "harness/validate/rules/check.h"
+#include "harness/lib/text.h"
+#include "harness/validate/rules/rules.h"
 
 /*
  * The shares of the physical limit that a measurement must reach, and that none can exceed. Pinned

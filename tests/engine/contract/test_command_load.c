@@ -77,7 +77,7 @@ TEST(command_load_reads_when_a_server_is_ready)
         {"tcp:6379", READY_TCP, 6379, ""},
         {"http://localhost:8000/health?x", READY_HTTP, 8000, "/health?x"},
         {"http://127.0.0.1/a", READY_HTTP, 80, "/a"},
-        {"http:http://[::1]:9", READY_HTTP, 9, "/"},
+        {"http:http://127.0.0.1:9", READY_HTTP, 9, "/"},
         {"line:up (at|on)", READY_LINE, 0, "up (at|on)"},
         {"tcp:0", .said = "no port"},
         {"tcp:65536", .said = "no port"},

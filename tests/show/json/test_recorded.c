@@ -2,13 +2,11 @@
  * error. */
 #include "harness/show/json/recorded.h"
 
-#include <errno.h>
-
 #include "harness/cmd/common/page.h"
 #include "harness/lib/sys/file.h"
 #include "harness/record/csv.h"
 #include "harness/show/json/run_json.h"
-#include "harness/show/run.h"
+#include "harness/show/result.h"
 #include "harness/verdict/verdict.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_result.h"
