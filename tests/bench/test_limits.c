@@ -7,7 +7,7 @@
 
 #include "bench/limits/limited.h"
 #include "bench/registry.h"
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/lib/sys/cgroup.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_scan.h"
