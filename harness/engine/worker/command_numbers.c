@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "harness/engine/worker/command_server.h"
-#include "harness/lib/text.h"
 #include "harness/lib/sys/file.h"
+#include "harness/lib/text.h"
 
 enum { FILE_MOST = 1 << 24 };
 

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/lib/text.h"
 #include "harness/lib/sys/file.h"
+#include "harness/lib/text.h"
 
 enum { PIPE_BYTES = 1 << 16 };
 

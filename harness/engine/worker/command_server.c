@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "harness/engine/worker/command_start.h"
-#include "harness/lib/text.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/net.h"
+#include "harness/lib/text.h"
 
 enum { LOOK_MS = 20, ENDS_MS = 200 };
 /* An answer may wait for output that nobody reads meanwhile. */
