@@ -30,6 +30,8 @@ busybox-static busybox
 docker.io dockerd
 debootstrap debootstrap
 fio fio
+redis-server redis-server
+redis-tools redis-benchmark
 clang clang
 shellcheck shellcheck
 groff groff

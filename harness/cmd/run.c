@@ -91,8 +91,9 @@ const struct command run_command = {
     .about = "Runs workers under each placement, in random order, round after round, and compares "
              "their throughput. 'all' runs every scenario but dose into one directory. After '--', "
              "copies of your command are the workers: compared by runs a second, or by a number or "
-             "lines that it prints. {worker}, {workers}, {threads}, {gpu}, {cpus} and {node} in "
-             "its arguments stand for what each copy has.",
+             "lines that it prints. {worker}, {workers}, {threads}, {gpu}, {cpus}, {node} and "
+             "{port}, a free port, in its arguments stand for what each copy has. With --load the "
+             "command is a server, compared by what that client prints.",
     .opts = run_option_table,
     .examples = {{"contend run", "the main job, in half a minute"},
                  {"contend run -- ./train --epochs 1", "copies of your own command"},

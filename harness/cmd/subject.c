@@ -9,6 +9,7 @@
 #include "harness/cmd/common/start.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/sys/log.h"
+#include "harness/record/metric.h"
 
 static int subject_take_command(struct session *s);
 
@@ -31,6 +32,23 @@ static int find_program(const char *name, struct err *err)
     return err_set(err, -ENOENT, "no program '%.100s' in PATH", name);
 }
 
+/* The client of a server: its words, and names of metrics that others have. */
+static int check_load(const struct command_options *options, struct err *err)
+{
+    struct command_metric all[COMMAND_METRICS_MOST];
+    for (size_t i = 0, n = command_metrics(options, all); i < n; i++)
+        if (metric_find(all[i].name) || !strncmp(all[i].name, "client_", 7))
+            return err_set(err, -EINVAL,
+                           "option '--metric': contend has a metric '%s': choose another name",
+                           all[i].name);
+    if (!options->load)
+        return 0;
+    char **words = command_split(options->load, err);
+    int rc = words ? find_program(words[0], err) : -EINVAL;
+    command_words_free(words, 0);
+    return rc;
+}
+
 /* Refuses options that a user's command cannot have. */
 static int check_line(const struct session *s, struct err *err)
 {
@@ -40,7 +58,7 @@ static int check_line(const struct session *s, struct err *err)
         return err_set(
             err, -EINVAL,
             "contend itself starts the copies of a command: start it without mpirun or srun");
-    return 0;
+    return check_load(&s->options.command, err);
 }
 
 /* Uses the sample worker as the command, with the words after "--" as its arguments. */

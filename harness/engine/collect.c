@@ -154,6 +154,7 @@ static void copy_command(const struct command_report *report, struct worker_resu
         out->masks[m].name[sizeof(out->masks[m].name) - 1] = '\0';
     out->cut_bytes = report->cut_bytes;
     out->killed = report->killed;
+    out->repeated = report->repeated;
 }
 
 int collect_worker(const struct shared_worker *worker, uint64_t go_ns, const struct worker_end *end,

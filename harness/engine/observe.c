@@ -204,6 +204,7 @@ static double worker_cpu_s(const struct observer *o, pid_t pid)
 static void read_machine(struct observer *o, struct observer_reading *reading)
 {
     *reading = (struct observer_reading){.helpers_s = task_cpu_s(getpid())};
+    bitset_or(&o->cpus, &o->config->run->client_cpus);
     for (unsigned i = 0; i < o->nworkers; i++) {
         bitset_or(&o->cpus, &o->shared->worker[i].plan.cpus);
         if (o->child[i].pid && o->child[i].in_mpi) { /* a thread of this process */

@@ -13,6 +13,7 @@
 #include "harness/engine/worker/launch.h"
 #include "harness/engine/worker/worker.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/net.h"
 #include "harness/lib/text.h"
 #include "harness/machine/env.h"
 #include "harness/plan/placeholders.h"
@@ -239,7 +240,7 @@ enum { COMMAND_ENV_MOST = 8 };
 struct own_command {
     struct user_command command;
     char output[4096];
-    char *env[COMMAND_ENV_MOST], *metric_file, **argv; /* owned */
+    char *env[COMMAND_ENV_MOST], *text[3], **argv; /* owned */
 };
 
 /*
@@ -289,17 +290,21 @@ static int expand_words(const struct placeholder_values *values, struct own_comm
         if (!(own->argv[i] = placeholders_expand(command->argv[i], values, err)))
             return -EINVAL;
     command->argv = own->argv;
-    if (!command->options.metric_file)
-        return 0;
-    own->metric_file = placeholders_expand(command->options.metric_file, values, err);
-    command->options.metric_file = own->metric_file;
-    return own->metric_file ? 0 : -EINVAL;
+    const char **const texts[] = {&command->options.metric_file, &command->options.load,
+                                  &command->options.ready};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        if (*texts[i] && !(own->text[i] = placeholders_expand(*texts[i], values, err)))
+            return -EINVAL;
+        *texts[i] = own->text[i];
+    }
+    return 0;
 }
 
 static void free_own(struct own_command *own)
 {
     command_words_free(own->argv, 0);
-    free(own->metric_file);
+    for (size_t i = 0; i < sizeof(own->text) / sizeof(own->text[0]); i++)
+        free(own->text[i]);
     for (size_t i = 0; i < COMMAND_ENV_MOST; i++)
         free(own->env[i]);
 }
@@ -332,6 +337,10 @@ static int make_own(const struct observer *o, unsigned i, struct own_command *ow
                        arm->variant ? arm->variant->name : placement_infos[arm->placement].name,
                        arm->planned_workers, arm->is_baseline ? "-alone" : "", i);
     own->command.output = own->output[0] ? own->output : NULL;
+    if (own->command.options.load)
+        own->command.load_cpus = bitset_format(&o->config->run->client_cpus);
+    int port = net_free_port();
+    values.port = port > 0 ? str_fmt("%d", port) : "";
     return expand_words(&values, own, err);
 }
 

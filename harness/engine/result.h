@@ -136,6 +136,7 @@ struct worker_result {
     struct tree_mask masks[TREE_MASKS];
     uint64_t cut_bytes;
     unsigned killed;
+    unsigned repeated; /* of a client: metrics that matched several times (command_numbers.h) */
     struct usage usage;
     struct stage_sums stages;
     size_t nstaged;
@@ -244,6 +245,7 @@ struct result {
     struct variants *variants;      /* of an ab, borrowed; NULL = none */
     char **command;                 /* the user's, which all arms run, borrowed; or NULL */
     struct plan_options plan;       /* of all plans; borrows its text */
+    struct bitset client_cpus;      /* of programs that load the command; empty = none */
     unsigned rounds_planned, rounds_done;
     unsigned rounds_least; /* after these, no round is begun that would end after rounds_s */
     double rounds_s;       /* from the start, and fewer are planned; 0 = all are measured */

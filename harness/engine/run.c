@@ -8,7 +8,7 @@
 
 #include "harness/engine/arms.h"
 #include "harness/engine/guard.h"
-#include "harness/engine/worker/command_bench.h"
+#include "harness/engine/worker/command_numbers.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/sys/task.h"

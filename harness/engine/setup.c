@@ -15,7 +15,6 @@
 #include "harness/lib/sys/log.h"
 #include "harness/lib/text.h"
 #include "harness/machine/env.h"
-#include "harness/plan/placeholders.h"
 
 enum { MAX_COUNTS = 16 };
 
@@ -289,26 +288,13 @@ struct parts {
     bool used[CLI_LIST_MAX];     /* by index in cli->pairs */
 };
 
-/* The benchmark of the user's command, in the user's unit; NULL: `name` is no such benchmark. */
-static const struct bench *find_command_bench(const struct parts *parts, const char *name)
-{
-    struct run_setup *setup = parts->setup;
-    const struct bench *bench = parts->options->ncommands ? command_bench_find(name) : NULL;
-    const char *unit = command_rate_unit(&parts->options->command);
-    if (!bench || !unit)
-        return bench;
-    setup->command_bench = *bench;
-    setup->command_bench.rate_unit = unit;
-    return &setup->command_bench;
-}
-
 static int add_part(struct parts *parts, size_t index, const struct variant *variant, void *params,
                     bool *used, struct err *err)
 {
     const struct scenario_part *part = &parts->setup->scenario->parts[index];
     struct result *result = &parts->setup->result;
     const struct topo *topo = parts->setup->config.topo;
-    const struct bench *bench = find_command_bench(parts, part->foreground);
+    const struct bench *bench = setup_command_bench(parts->options, part->foreground, parts->setup);
     int rc = bench ? 0 : run_setup_find_bench(parts->benches, part->foreground, &bench, err);
     if (!rc)
         rc = set_defaults(bench, part->params, params, err);
@@ -354,6 +340,28 @@ static int add_variant(struct parts *parts, size_t index, const struct variant *
     return rc;
 }
 
+/* Clients have the same CPUs in all arms. */
+static int set_client_cpus(const struct run_options *options, struct plan_request *request,
+                           struct run_setup *setup, struct err *err)
+{
+    struct result *result = &setup->result;
+    struct plan_request of = *request;
+    unsigned counts[MAX_COUNTS] = {0};
+    int n = parse_workers(options->workers, setup->config.topo, command_bench_find("command"),
+                          counts, err);
+    for (int i = 0; i < n; i++)
+        of.workers = counts[i] > of.workers ? counts[i] : of.workers;
+    int rc = n < 0 ? n
+                   : plan_set_apart(setup->config.topo, (unsigned)options->command.load_cores, &of,
+                                    &result->client_cpus, err);
+    if (rc || bitset_empty(&of.cpus) || bitset_equal(&of.cpus, &request->cpus))
+        return rc;
+    request->cpus = of.cpus;
+    text_set(setup->server_cpus, "%s", bitset_format(&of.cpus));
+    result->plan.cpus = setup->server_cpus;
+    return 0;
+}
+
 static int add_parts(const struct bench *const *benches, const struct run_options *options,
                      const struct cli *cli, unsigned background_workers, struct run_setup *setup,
                      struct err *err)
@@ -377,6 +385,8 @@ static int add_parts(const struct bench *const *benches, const struct run_option
     if (!rc)
         rc = plan_options_apply(&options->plan, &parts.request.plan, err);
     result->plan = options->plan;
+    if (!rc && options->ncommands && options->command.load)
+        rc = set_client_cpus(options, &parts.request.plan, setup, err);
     if (!rc && !variants)
         rc = add_variant(&parts, 0, NULL, err);
     for (size_t v = 0; variants && !rc && v < variants->n; v++)
@@ -398,41 +408,6 @@ static int set_variants(const struct run_options *options, struct run_setup *set
     setup->variants.clock_s = (double)clock_cost_ns() * 1e-9;
     setup->result.variants = &setup->variants;
     return rc;
-}
-
-static int check_text(const char *text, struct err *err)
-{
-    static const struct placeholder_values any = {"0", "0", "0", "0", "0", "0"};
-    char *expanded = placeholders_expand(text, &any, err);
-    free(expanded);
-    return expanded ? 0 : -EINVAL;
-}
-
-/* Refuses unknown placeholders before anything starts. Values that a worker lacks are refused when
- * the worker is launched. */
-static int check_placeholders(const struct command_options *options, char *const *argv,
-                              struct err *err)
-{
-    int rc = options->metric_file ? check_text(options->metric_file, err) : 0;
-    for (size_t i = 0; argv[i] && !rc; i++)
-        rc = check_text(argv[i], err);
-    return rc;
-}
-
-static int set_commands(const struct run_options *options, struct run_setup *setup, struct err *err)
-{
-    int rc = 0;
-    if (options->ncommands)
-        rc = command_check(&options->command, err);
-    for (size_t i = 0; i < options->ncommands && !rc; i++)
-        rc = check_placeholders(&options->command, options->commands[i], err);
-    if (rc || !options->ncommands)
-        return rc;
-    setup->command =
-        (struct user_command){.options = options->command, .argv = options->commands[0]};
-    setup->config.command = &setup->command;
-    setup->result.command = options->ncommands == 1 ? options->commands[0] : NULL;
-    return 0;
 }
 
 static void set_run_id(struct result *result)
@@ -461,6 +436,10 @@ static int set_cgroups(const struct run_options *options, struct run_setup *setu
     }
     if (!setup->cgroups.cpuset && !setup->cgroups.cpu)
         return 0;
+    if (options->ncommands && options->command.load)
+        return err_set(err, -EINVAL,
+                       "--load is not for cgroups (--bind cgroup, --cpu-max, --dose throttle): "
+                       "they would hold the client, too");
     if (options->ranks)
         return err_set(err, -EINVAL,
                        "--bind cgroup, --cpu-max and weights are not for jobs of several ranks");
@@ -477,7 +456,7 @@ int run_setup_make(const struct bench *const *benches, const struct scenario *sc
     setup->config.topo = topo;
     int rc = options->variants.n ? set_variants(options, setup, err) : 0;
     if (!rc)
-        rc = set_commands(options, setup, err);
+        rc = setup_commands(options, setup, err);
     if (!rc)
         rc = background_set(benches, options, setup, &background_workers, err);
     if (!rc)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "harness/engine/arms.h"
+#include "harness/engine/contract/command_load.h"
 #include "harness/engine/contract/scenario.h"
 #include "harness/engine/observe.h"
 #include "harness/lib/opt.h"
@@ -72,8 +73,10 @@ struct run_setup {
     unsigned char params[VARIANTS_MAX][SCENARIO_PARTS_MAX][BENCH_PARAMS_MAX];
     unsigned char background_params[BENCH_PARAMS_MAX];
     struct user_command command; /* its options, and the first of options->commands */
-    struct bench command_bench;  /* its benchmark, if the user names a unit */
-    struct cgroups cgroups;      /* config borrows it */
+    struct bench command_bench;  /* its benchmark, if the user names a unit or metrics */
+    struct bench_metric command_metrics[COMMAND_BENCH_METRICS];
+    char server_cpus[BITSET_BITS * 5]; /* list of those that its clients leave */
+    struct cgroups cgroups;            /* config borrows it */
     struct observe_config config;
     struct result result; /* arms planned, nothing observed */
     double expected_s;    /* estimate for the whole run */
@@ -91,6 +94,14 @@ int run_setup_find_bench(const struct bench *const *benches, const char *name,
 int run_setup_make(const struct bench *const *benches, const struct scenario *scenario,
                    const struct run_options *options, const struct cli *cli,
                    const struct topo *topo, struct run_setup *setup, struct err *err);
+
+/* Checks commands, if there are any, and their options. -EINVAL: a message that names the value. */
+int setup_commands(const struct run_options *options, struct run_setup *setup, struct err *err);
+
+/* Their benchmark, with the user's unit and metrics; NULL: `name` is no such benchmark. */
+const struct bench *setup_command_bench(const struct run_options *options, const char *name,
+                                        struct run_setup *setup);
+
 void run_setup_free(struct run_setup *setup);
 
 #endif

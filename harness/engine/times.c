@@ -48,6 +48,9 @@ static const double scan_launch_s = 0.7, launch_s = 0.35, cuda_launch_s = 0.55;
  */
 static const double command_limit_s = 600;
 
+/* A worker gives up first on a server that is not ready: it knows why. */
+static const double ready_grace_s = 10;
+
 /* Share of budget_s to plan with: the rest is for figures and for launches that take longer. */
 static const double target_share = 0.8;
 
@@ -197,6 +200,8 @@ void times_set(const struct run_options *options, struct run_setup *setup)
     const bool is_one_shot = commands_of(result) && commands_of(result)->one_shot;
     config->settle_s = settle_s(result, is_one_shot ? 0 : config->warmup_s);
     config->setup_s = options->setup_limit_s;
+    if (config->command && config->command->options.load)
+        config->setup_s += ready_grace_s;
 
     double launches = 0;
     bool scans = false;

@@ -340,10 +340,13 @@ static int parse_option(struct parser *p, struct err *err)
         return unknown_option(p, arg, err);
     if (opt && opt->kind == OPT_FLAG)
         return opt_set(opt, p->base, named.value ? named.value : "1", err);
-    if (!named.value && p->at + 1 < p->argc && is_option(p, p->argv[p->at + 1]))
+    bool is_last = p->at + 1 == p->argc;
+    if (opt && opt->bare && !named.value && (is_last || is_option(p, p->argv[p->at + 1])))
+        return opt_set(opt, p->base, "", err);
+    if (!named.value && !is_last && is_option(p, p->argv[p->at + 1]))
         return err_set(err, -EINVAL, "option '%.80s' needs a value, and '%.80s' is an option", arg,
                        p->argv[p->at + 1]);
-    if (!named.value && p->at + 1 == p->argc)
+    if (!named.value && is_last)
         return err_set(err, -EINVAL, "option '%.80s' needs a value", arg);
     const char *value = named.value ? named.value : p->argv[++p->at];
     return named.is_pair ? add(p->cli->pairs, &p->cli->npairs, value, err)

@@ -60,6 +60,7 @@ struct opt {
     const char *arg;            /* placeholder in the help, such as "N"; NULL for a flag */
     const char *help; /* a sentence without full stop; the short help ends at its first ';' */
     char letter;      /* short option on a command line, 0 = none */
+    bool bare;        /* of OPT_TEXT: without a value it is "" */
     enum opt_level level;
     const char *group; /* heading in the help; NULL = the heading of the option before it */
 };

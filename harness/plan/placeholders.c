@@ -10,6 +10,7 @@ const char *const placeholder_names[PLACEHOLDERS] = {
     [PLACEHOLDER_WORKER] = "worker",   [PLACEHOLDER_GPU] = "gpu",
     [PLACEHOLDER_WORKERS] = "workers", [PLACEHOLDER_THREADS] = "threads",
     [PLACEHOLDER_CPUS] = "cpus",       [PLACEHOLDER_NODE] = "node",
+    [PLACEHOLDER_PORT] = "port",
 };
 
 static const char *nodes_of(const struct topo *topo, const struct plan_worker *worker)
@@ -38,7 +39,8 @@ void placeholders_of(const struct topo *topo, const struct plan *plan, unsigned 
         .gpu = worker->gpu < 0 ? ""
                                : str_fmt("%u", topo_gpu_bus_number(topo, &topo->gpus[worker->gpu])),
         .cpus = bitset_format(&worker->cpus),
-        .node = nodes_of(topo, worker)};
+        .node = nodes_of(topo, worker),
+        .port = ""};
 }
 
 static const char *value_of(const struct placeholder_values *values, enum placeholder placeholder)
@@ -54,6 +56,8 @@ static const char *value_of(const struct placeholder_values *values, enum placeh
         return values->threads;
     case PLACEHOLDER_CPUS:
         return values->cpus;
+    case PLACEHOLDER_PORT:
+        return values->port;
     case PLACEHOLDER_NODE:
     case PLACEHOLDERS:
         break;
@@ -103,7 +107,7 @@ static int find_known(const struct name *name, struct err *err)
     }
     return err_set(err, -EINVAL,
                    "unknown placeholder {%.*s}%s known: {worker}, {gpu}, {workers}, {threads}, "
-                   "{cpus}, {node}; {{%.*s}} stands for {%.*s} itself",
+                   "{cpus}, {node}, {port}; {{%.*s}} stands for {%.*s} itself",
                    shown, name->letters, similar_hint(&near, ""), shown, name->letters, shown,
                    name->letters);
 }

@@ -1,6 +1,6 @@
 /*
- * Replaces {worker}, {gpu}, {workers}, {threads}, {cpus} and {node} in a user's command by the
- * values of each worker.
+ * Replaces {worker}, {gpu}, {workers}, {threads}, {cpus}, {node} and {port} in a user's command by
+ * the values of each worker.
  *
  * A name is letters and underscores between braces. Other text in braces stays: {}, {0}, JSON, and
  * the shell's ${NAME}. {{NAME}} stands for {NAME} itself.
@@ -19,6 +19,7 @@ enum placeholder {
     PLACEHOLDER_THREADS, /* its team size, for programs that ignore OMP_NUM_THREADS */
     PLACEHOLDER_CPUS,    /* "0-3,8" */
     PLACEHOLDER_NODE,    /* "0": the nodes of its memory, else those of its CPUs */
+    PLACEHOLDER_PORT,    /* a free TCP port, of a command that contend measures */
     PLACEHOLDERS
 };
 
@@ -27,13 +28,13 @@ extern const char *const placeholder_names[PLACEHOLDERS];
 
 /* The values of one worker; "" = none, and a command that uses the placeholder is refused. */
 struct placeholder_values {
-    const char *number, *gpu, *workers, *threads, *cpus, *node;
+    const char *number, *gpu, *workers, *threads, *cpus, *node, *port;
 };
 
 /*
  * Fills the values of worker `w`; the plan must not be skipped. `gpu` is the GPU's number under
  * CUDA_DEVICE_ORDER=PCI_BUS_ID, see topo_gpu_bus_number. A caller that uses another order
- * overwrites `gpu`.
+ * overwrites `gpu`. There is no `port` yet: a caller that starts the worker sets it.
  */
 void placeholders_of(const struct topo *topo, const struct plan *plan, unsigned w,
                      struct placeholder_values *values);

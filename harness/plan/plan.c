@@ -139,6 +139,26 @@ static unsigned take_cores(const struct topo *topo, const struct bitset *cpus, u
     return seen;
 }
 
+int plan_set_apart(const struct topo *topo, unsigned cores, struct plan_request *request,
+                   struct bitset *apart, struct err *err)
+{
+    struct bitset rest = {0};
+    topo_allowed_cpus(topo, apart);
+    int rc = take_requested(request, apart, err);
+    unsigned all = take_cores(topo, apart, 0, &rest);
+    unsigned taken = cores ? cores : all >= 16 ? all / 8 : 1;
+    if (rc || (!cores && all < taken + request->reserve_cores + request->workers))
+        return rc;
+    if (taken + request->reserve_cores >= all)
+        return err_set(err, -EINVAL,
+                       "%u cores for the clients leave no core for servers: there %s %u", taken,
+                       all == 1 ? "is" : "are", all);
+    (void)take_cores(topo, apart, all - taken, &rest);
+    bitset_andnot(apart, &rest);
+    request->cpus = rest;
+    return 0;
+}
+
 static int keep_reserve(const struct topo *topo, unsigned reserve_cores, struct bitset *available,
                         struct err *err)
 {

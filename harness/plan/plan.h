@@ -130,6 +130,14 @@ int plan_make_or_skip(const struct topo *topo, const struct plan_request *reques
 void plan_free(struct plan *plan);
 
 /*
+ * Sets apart cores for programs that load the workers: the last `cores` of those that the request
+ * may use. 0: one core in eight, at least one; none, and *apart is all CPUs, unless each of
+ * request->workers keeps a core. Takes them from request->cpus. -EINVAL: no core is left.
+ */
+int plan_set_apart(const struct topo *topo, unsigned cores, struct plan_request *request,
+                   struct bitset *apart, struct err *err);
+
+/*
  * Appends the worker that applies a dose of contention to the others. A dose that is a share of
  * time (dose_is_share) runs on all of their CPUs, any other dose on the allowed CPUs outside
  * plan->available. -EINVAL: fewer than two such CPUs.

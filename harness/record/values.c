@@ -230,10 +230,9 @@ static const struct err *reason_of(const struct observation *of, const struct va
 }
 
 /* A benchmark emits in the same order each round, so the hint is nearly always right. */
-static const struct value *find_like(const struct observation *of, const struct value *like,
+static const struct value *find_like(const struct worker_result *worker, const struct value *like,
                                      size_t hint)
 {
-    const struct worker_result *worker = emitted(of);
     for (size_t i = 0; worker && i < worker->nvalues; i++) {
         const struct value *value = &worker->values[(hint + i) % worker->nvalues];
         if (value->metric == like->metric && !dims_compare(&value->dims, &like->dims))
@@ -249,7 +248,7 @@ static int append_retention(const struct maker *maker, const struct observation 
     const struct bench_metric *metric = &source_of(maker)->bench->metrics[loaded->metric];
     const struct observation *base =
         idle < 0 ? NULL : arm_observation(&maker->result->arms[idle], own->round);
-    const struct value *alone = metric->retention ? find_like(base, loaded, hint) : NULL;
+    const struct value *alone = metric->retention ? find_like(emitted(base), loaded, hint) : NULL;
     struct round_value value = {
         .metric = "retention", .unit = "ratio", .better = "higher", .dims = loaded->dims};
     if (!alone)
@@ -257,6 +256,22 @@ static int append_retention(const struct maker *maker, const struct observation 
     value.value = strcmp(metric->better, "higher") ? alone->value / loaded->value
                                                    : loaded->value / alone->value;
     return isnan(value.value) ? 0 : append(maker, value, own, base, idle);
+}
+
+/* The value of all foreground workers; NaN if one has none. */
+static double value_over_workers(const struct observation *own, const struct value *of,
+                                 const struct bench_metric *metric, size_t hint)
+{
+    double sum = 0, most = -INFINITY;
+    unsigned n = 0;
+    if (metric->over == OVER_FIRST)
+        return of->value;
+    for (unsigned w = 0; w < own->nworkers && !own->workers[w].background; w++, n++) {
+        const struct value *value = find_like(&own->workers[w], of, hint);
+        sum += value ? value->value : NAN;
+        most = value ? fmax(most, value->value) : NAN;
+    }
+    return metric->over == OVER_MOST ? most : metric->over == OVER_SUM ? sum : sum / n;
 }
 
 static int append_emitted(const struct maker *maker, const struct observation *own)
@@ -271,7 +286,7 @@ static int append_emitted(const struct maker *maker, const struct observation *o
                                           .unit = metric->unit,
                                           .better = metric->better,
                                           .dims = of->dims,
-                                          .value = of->value,
+                                          .value = value_over_workers(own, of, metric, i),
                                           .doubt = why && !why->code ? why->msg : NULL};
         if (!isnan(value.value))
             rc = append(maker, value, own, NULL, -1);

@@ -208,7 +208,8 @@ static void add_bench_metrics(const struct block *block, struct doc *doc)
         return;
     doc_gap(doc);
     struct doc_table *table = doc_table(doc);
-    doc_column(table, DOC_LABEL, "largest");
+    doc_column(table, DOC_LABEL, "%s",
+               arm_at(block, 0)->bench->runs_command ? "median" : "largest");
     for (size_t m = 0; m < nown; m++)
         doc_column(table, DOC_NUMBER, "%s", own[m]->name);
     for (size_t i = 0; i < block->n; i++) {

@@ -15,6 +15,10 @@
  */
 void commands_find(const struct analysis *analysis, struct findings *findings);
 
+/* Clients that were the limit themselves, that share the server's CPUs, or print a number often. */
+#define ODD_CLIENT_BUSY 0.9
+void clients_find(const struct analysis *analysis, struct findings *findings);
+
 /*
  * Adds "dose_not_held" for the configuration whose dose was off the most. Limits, for the median of
  * its rounds: 0.02 of cpu and throttle, 0.03 of bandwidth, 0.05 of cache, 5% of latency.

@@ -195,6 +195,7 @@ static int judge(const struct analysis *measured, const struct topo *topo, struc
         bound_find(measured, findings);
     statuses_find(measured, findings);
     commands_find(measured, findings);
+    clients_find(measured, findings);
     doses_find(measured, findings);
     scans_find(measured, findings);
     plans_find(topo, result, findings);

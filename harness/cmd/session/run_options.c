@@ -377,6 +377,8 @@ int run_dry_print(struct run_setup *setup, const struct run_options *options)
     for (size_t i = 0; i < result_measured(result); i++)
         print_plan_line(result, &result->arms[i],
                         explain(setup, &result->arms[i], options->ranks > 0, reason), width);
+    if (!bitset_empty(&result->client_cpus))
+        (void)printf("  %-*s CPUs %s\n", width, "clients", bitset_format(&result->client_cpus));
     const char *tail = is_nothing ? ""
                        : result->until_clear
                            ? ", less once it is clear, more if a placement collapses"

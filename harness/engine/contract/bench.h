@@ -74,7 +74,7 @@ struct bench_machine {
 
 /*
  * A benchmark's own metric, emitted by bench_emit; rows carry it under this name. A scan emits in
- * scan, any other benchmark in check. With several workers, worker 0 emits for all.
+ * scan, any other benchmark in check. With several workers, `over` says whose value counts.
  */
 struct bench_metric {
     const char *name, *unit;
@@ -85,6 +85,8 @@ struct bench_metric {
      * table, as the value and this text, "parallel regions a step"; or NULL.
      */
     const char *footnote;
+    /* The value of several workers, if each emits its own. OVER_FIRST: worker 0 emits for all. */
+    enum { OVER_FIRST, OVER_SUM, OVER_MOST, OVER_MEAN } over;
     bool gating; /* a main result of the benchmark: a comparison of results may fail on it */
     /*
      * The difference of two measured values: the cost of something. If its rounds do not show that

@@ -7,13 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/engine/contract/command_load.h"
 #include "harness/lib/opt.h"
 #include "harness/lib/text.h"
 
 /* What crosses exec besides argv, as options of a command line. */
 struct exec_options {
     struct command_options options;
-    const char *output;
+    const char *output, *load_cpus;
+    double ready_limit_s;
     bool sets_threads;
     struct opt_texts env;
 };
@@ -21,6 +23,8 @@ struct exec_options {
 static const struct opt exec_option_table[] = {
     COMMAND_OPTIONS(exec_options, options),
     OPT_TEXT("output", exec_options, output, NULL, "PATH", "the file for its output"),
+    OPT_TEXT("load-cpus", exec_options, load_cpus, NULL, "LIST", "where its client runs"),
+    OPT_SECONDS("ready-limit", exec_options, ready_limit_s, NULL, 0, 1e6, "T", "for its start"),
     OPT_TEXTS("env", exec_options, env, "VAR=VALUE", "set in its environment"),
     OPT_FLAG("sets-threads", exec_options, sets_threads, NULL, "OMP_NUM_THREADS is set"),
     {.name = NULL},
@@ -31,16 +35,18 @@ const char *command_bench_name(const struct command_options *options)
 {
     if (options->by_lines)
         return "command_lines";
-    if (options->metric || options->metric_file)
-        return options->less_is_better ? "command_cost" : "command_metric";
+    if (options->metric.n || options->metric_file)
+        return command_first_is_cost(options) ? "command_cost" : "command_metric";
     return "command";
 }
 
 const char *command_rate_unit(const struct command_options *options)
 {
-    if (!options->unit)
-        return NULL;
-    return str_fmt("%s%s", options->less_is_better ? "1/" : "", options->unit);
+    struct command_metric all[COMMAND_METRICS_MOST];
+    const char *unit = options->unit;
+    if (!unit && command_metrics(options, all) && all[0].name[0])
+        unit = all[0].name;
+    return unit ? str_fmt("%s%s", command_first_is_cost(options) ? "1/" : "", unit) : NULL;
 }
 
 /* Tables, figures and pages escape the unit; the check keeps control characters off a terminal. */
@@ -50,7 +56,7 @@ static int check_unit(const struct command_options *options, struct err *err)
     const char *unit = options->unit;
     if (!unit)
         return 0;
-    if (!options->metric && !options->metric_file)
+    if (!options->metric.n && !options->metric_file)
         return err_set(err, -EINVAL, "--unit needs --metric or --metric-file");
     size_t n = 0;
     while (n <= MOST && unit[n] >= ' ' && unit[n] <= '~')
@@ -131,7 +137,7 @@ int command_check_expression(const char *option, const char *text, bool groups, 
 
 int command_check(const struct command_options *options, struct err *err)
 {
-    bool metric = options->metric || options->metric_file;
+    bool metric = options->metric.n || options->metric_file;
     if (options->by_lines && metric)
         return err_set(err, -EINVAL, "--steps-by-lines and --metric: one of them");
     if (options->line && !options->by_lines)
@@ -144,7 +150,9 @@ int command_check(const struct command_options *options, struct err *err)
                        "add --metric, --metric-file or --steps-by-lines");
     int rc = check_unit(options, err);
     if (!rc)
-        rc = command_check_expression("metric", options->metric, true, err);
+        rc = command_check_metrics(options, err);
+    if (!rc)
+        rc = command_check_load(options, err);
     return rc ? rc : command_check_expression("line", options->line, false, err);
 }
 
@@ -155,6 +163,8 @@ static bool is_default(const struct opt *opt, const struct exec_options *exec_op
         return !*(const char *const *)(const void *)field;
     if (opt->kind == OPT_TEXTS) /* command_words writes these, one word each */
         return true;
+    if (opt->kind == OPT_INT)
+        return !*(const int64_t *)(const void *)field;
     if (opt->kind == OPT_SECONDS)
         return !opt->def && *(const double *)(const void *)field <= 0;
     return opt->kind == OPT_FLAG && !*(const bool *)(const void *)field;
@@ -173,17 +183,25 @@ static char *format_exec_option(const struct opt *opt, const struct exec_options
 
 char **command_words(const struct user_command *command, size_t first)
 {
-    const struct exec_options exec_options = {command->options, command->output,
-                                              command->sets_threads, command->env};
+    const struct exec_options exec_options = {.options = command->options,
+                                              .output = command->output,
+                                              .load_cpus = command->load_cpus,
+                                              .ready_limit_s = command->ready_limit_s,
+                                              .sets_threads = command->sets_threads,
+                                              .env = command->env};
+    const struct opt_texts *metric = &exec_options.options.metric;
     size_t n = 0, used = first;
     while (command->argv[n])
         n++;
-    char **words = calloc(first + EXEC_OPTIONS + exec_options.env.n + n + 2, sizeof(*words));
+    char **words =
+        calloc(first + EXEC_OPTIONS + exec_options.env.n + metric->n + n + 2, sizeof(*words));
     bool all = words != NULL;
     for (size_t i = 0; all && i < EXEC_OPTIONS; i++)
         if (!is_default(&exec_option_table[i], &exec_options))
             all =
                 (words[used++] = format_exec_option(&exec_option_table[i], &exec_options)) != NULL;
+    for (size_t i = 0; all && i < metric->n; i++)
+        all = asprintf(&words[used++], "--metric=%s", metric->text[i]) >= 0;
     for (size_t i = 0; all && i < exec_options.env.n; i++)
         all = asprintf(&words[used++], "--env=%s", exec_options.env.text[i]) >= 0;
     if (all)
@@ -216,6 +234,8 @@ int command_read(int argc, char **argv, struct user_command *command, struct err
     int rc = cli_parse(exec_option_table, false, end + 1, argv - 1, &exec_options, &cli, err);
     *command = (struct user_command){.options = exec_options.options,
                                      .output = exec_options.output,
+                                     .load_cpus = exec_options.load_cpus,
+                                     .ready_limit_s = exec_options.ready_limit_s,
                                      .sets_threads = exec_options.sets_threads,
                                      .env = exec_options.env,
                                      .argv = argv + end + 1};

@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/engine/worker/command_numbers.h"
+#include "harness/engine/worker/command_server.h"
 #include "harness/engine/worker/command_start.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/file.h"
@@ -26,43 +26,39 @@
  */
 enum { SAMPLE_LEAST_MS = 20, SAMPLE_MOST_MS = 2000, SAMPLE_COST_SHARE = 100 };
 /* HELPERS_END_MS: helpers of a command may end a moment after it. */
-enum { HELPERS_END_MS = 300, PIPE_BYTES = 1 << 16, METRIC_FILE_MOST = 1 << 24 };
+enum { HELPERS_END_MS = 300 };
 /* Lines printed while the worker was away from its command for longer are no steps. */
 enum { STALE_LINES_MS = 50 };
 static const uint64_t ms_ns = 1000000;
 
-#define NO_MATCH "the command printed nothing that --metric matches"
-#define NO_FILE "the command left no metric in "
-#define NO_LINE "the command ended without a line that counts"
-
-bool command_gave_nothing(const char *reason)
-{
-    return strstr(reason, NO_MATCH) || strstr(reason, NO_FILE) || strstr(reason, NO_LINE);
-}
-
 struct run {
     struct command_orders *orders;
     struct bench_ctx *ctx;
-    regex_t metric, line;
-    bool has_metric, has_line;
-    int log_fd; /* -1 = output is not kept */
-    uint64_t log_bytes;
+    const char *what;  /* "the command", or "the client" of a server */
+    char *const *argv; /* of what is measured, and its CPUs */
+    char **load_words; /* owned; NULL = no server */
+    struct bitset cpus;
+    struct command_numbers numbers;
+    regex_t line;
+    bool has_line;
 
-    struct process process; /* the command; zeroed between runs */
-    int out_fd;             /* its output; -1 = none */
+    struct process process; /* the command or client; zeroed between runs */
+    struct command_output output;
     uint64_t started_ns, next_sample_ns, last_step_ns;
     uint64_t term_ns; /* when SIGTERM was sent; 0 = not */
     bool cut;         /* told to end before its time */
     bool was_killed;
-
-    char text[COMMAND_LINE_MAX]; /* the current line, cut */
-    size_t used;
-    bool line_cut;                 /* the current line has more */
-    char last[160];                /* the last line that was not empty */
-    char number[COMMAND_LINE_MAX]; /* the last match of the metric */
-    bool number_cut;               /* it may have more digits */
-    uint64_t lines;                /* that count, since the start */
+    uint64_t lines; /* that count, since the start */
     struct tree tree;
+
+    struct command_server server; /* if there is a client */
+    struct process_known known;   /* its processes when the client starts; else none */
+    double server_before_s;       /* its CPU time when the client started */
+    double thread_share;          /* of the client (command_client_watch) */
+    struct {
+        double client_s, server_s, wall_s, thread_share;
+        unsigned n;
+    } measured; /* sums over measured runs */
 };
 
 static int elapsed_ms(uint64_t until_ns)
@@ -71,85 +67,12 @@ static int elapsed_ms(uint64_t until_ns)
     return until_ns > now_ns ? (int)((until_ns - now_ns) / ms_ns) + 1 : 0;
 }
 
-/* The limit holds over all runs and rounds, which append to the same file. */
-static void keep_output(struct run *run, const char *bytes, size_t n)
+static void take_line(void *arg, const char *line, bool cut)
 {
-    size_t room = run->log_bytes < COMMAND_OUTPUT_MAX ? COMMAND_OUTPUT_MAX - run->log_bytes : 0;
-    size_t kept = n < room ? n : room;
-    if (run->log_fd < 0)
-        return;
-    if (kept && file_write_at(run->log_fd, bytes, kept, (off_t)run->log_bytes))
-        kept = 0;
-    run->log_bytes += kept;
-    run->orders->report->cut_bytes += n - kept;
-}
-
-static void take_number(struct run *run, const char *text, size_t length, bool cut)
-{
-    run->number_cut = cut || length >= sizeof(run->number);
-    (void)snprintf(run->number, sizeof(run->number), "%.*s", (int)length, text);
-}
-
-/* A match without its group counts as no match. `cut`: the line has more. */
-static void match_metric(struct run *run, const char *line, bool cut)
-{
-    regmatch_t match[2];
-    if (!run->has_metric || regexec(&run->metric, line, 2, match, 0) || match[1].rm_so < 0)
-        return;
-    take_number(run, line + match[1].rm_so, (size_t)(match[1].rm_eo - match[1].rm_so),
-                cut && !line[match[1].rm_eo]);
-}
-
-static void end_line(struct run *run)
-{
-    run->text[run->used] = '\0';
-    if (run->used) {
-        size_t n = 0;
-        for (const char *at = run->text; *at && n < sizeof(run->last) - 1; at++)
-            run->last[n++] = (char)((unsigned char)*at < ' ' ? ' ' : *at);
-        run->last[n] = '\0';
-    }
+    struct run *run = arg;
     if (!run->orders->command.options.metric_file)
-        match_metric(run, run->text, run->line_cut);
-    run->lines += !run->has_line || !regexec(&run->line, run->text, 0, NULL, 0);
-    run->used = 0;
-    run->line_cut = false;
-}
-
-static void take_lines(struct run *run, const char *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (bytes[i] == '\n' || bytes[i] == '\r')
-            end_line(run);
-        else if (run->used < sizeof(run->text) - 1)
-            run->text[run->used++] = bytes[i];
-        else
-            run->line_cut = true;
-}
-
-/* Reads the output that is there now. False: end of file. */
-static bool read_output(struct run *run)
-{
-    char bytes[PIPE_BYTES];
-    for (int i = 0; i < 16; i++) { /* endless output must not keep us from other work */
-        ssize_t n = read(run->out_fd, bytes, sizeof(bytes));
-        if (n < 0)
-            return errno == EAGAIN || errno == EINTR;
-        if (!n)
-            return false;
-        keep_output(run, bytes, (size_t)n);
-        take_lines(run, bytes, (size_t)n);
-    }
-    return true;
-}
-
-static void close_output(struct run *run)
-{
-    if (run->out_fd >= 0)
-        (void)close(run->out_fd);
-    run->out_fd = -1;
-    if (run->used)
-        end_line(run);
+        command_numbers_match(&run->numbers, line, cut);
+    run->lines += !run->has_line || !regexec(&run->line, line, 0, NULL, 0);
 }
 
 static void record_cpu(void *arg, int tid, unsigned os_cpu, uint64_t at_ns)
@@ -183,6 +106,8 @@ void command_read_seen(const struct command_report *report, struct command_seen 
 static void sample_tree(struct run *run)
 {
     uint64_t begin_ns = clock_thread_cpu_ns(); /* CPU time: a sample may wait long for a CPU */
+    if (run->load_words && run->process.pid)
+        command_client_watch(&run->process, run->started_ns, &run->thread_share);
     tree_sample(&run->tree, record_cpu, run->ctx->cpu_samples);
     report_seen(run);
     uint64_t pause_ns = (clock_thread_cpu_ns() - begin_ns) * SAMPLE_COST_SHARE;
@@ -191,20 +116,34 @@ static void sample_tree(struct run *run)
         clock_now_ns() + (pause_ns < SAMPLE_MOST_MS * ms_ns ? pause_ns : SAMPLE_MOST_MS * ms_ns);
 }
 
+/* Where there is a server, its processes are counted since its start, and the client's apart. */
+static void begin_counts(struct run *run)
+{
+    if (!run->load_words) {
+        tree_begin(&run->tree, &run->cpus);
+        return;
+    }
+    sample_tree(run);
+    run->thread_share = 0;
+    run->server_before_s = run->tree.used.cpu_s;
+    process_note_known(&run->known);
+    tree_leave_out(&run->tree);
+}
+
 static int start(struct run *run)
 {
-    run->last[0] = run->number[0] = '\0';
-    run->used = 0;
-    run->line_cut = run->number_cut = false;
+    command_numbers_begin(&run->numbers);
+    command_output_begin(&run->output);
     run->lines = 0;
     run->term_ns = 0;
     run->cut = run->was_killed = false;
-    if (run->orders->command.options.metric_file) /* an earlier run's file must not count */
-        (void)unlink(run->orders->command.options.metric_file);
     run->started_ns = run->next_sample_ns = clock_now_ns();
-    tree_begin(&run->tree, &run->orders->cpus);
-    return command_start(run->orders->command.argv, &run->orders->cpus, &run->process, &run->out_fd,
-                         run->ctx->err);
+    begin_counts(run);
+    int rc = command_start(run->argv, &run->cpus, run->load_words, &run->process, &run->output.fd,
+                           run->ctx->err);
+    if (run->load_words)
+        run->tree.left_out = run->process.pid;
+    return rc;
 }
 
 static void request_end(struct run *run, bool cut)
@@ -213,7 +152,7 @@ static void request_end(struct run *run, bool cut)
         return;
     run->term_ns = clock_now_ns();
     run->cut = cut;
-    (void)process_signal_below(getpid(), SIGTERM);
+    (void)process_signal_new(&run->known, SIGTERM);
 }
 
 /* True for load that no other worker needs any more: the run is then cut. */
@@ -229,20 +168,21 @@ static int enforce_time_limits(struct run *run)
     uint64_t now_ns = clock_now_ns(), next_ns = run->next_sample_ns;
     uint64_t end_ns = run->started_ns + (uint64_t)(options->duration_s * 1e9);
     bool timed = options->duration_s > 0 && !options->by_lines;
-    if (is_unwanted(run) || (timed && now_ns >= end_ns))
-        request_end(run, is_unwanted(run));
+    bool is_needless = is_unwanted(run) || command_server_is_lost(&run->server);
+    if (is_needless || (timed && now_ns >= end_ns))
+        request_end(run, is_needless);
     else if (timed && end_ns < next_ns)
         next_ns = end_ns;
     uint64_t kill_ns = run->term_ns + (uint64_t)(options->grace_s * 1e9);
     if (run->term_ns && now_ns >= kill_ns && !run->was_killed) {
         run->was_killed = true;
         run->orders->report->killed++;
-        (void)process_end_below(getpid());
+        (void)process_end_new(&run->known);
     } else if (run->term_ns && kill_ns > now_ns && kill_ns < next_ns) {
         next_ns = kill_ns;
     }
     if (now_ns >= run->next_sample_ns) {
-        process_reap_others(&run->process);
+        process_reap_others(&run->process, &run->server.process);
         sample_tree(run);
         next_ns = next_ns < run->next_sample_ns ? next_ns : run->next_sample_ns;
     }
@@ -254,53 +194,44 @@ static void wait_for_event(struct run *run)
 {
     int pause_ms = enforce_time_limits(run);
     bool blind = run->process.pidfd < 0; /* no notice of its end */
-    struct pollfd fds[] = {{.fd = run->process.pidfd, .events = POLLIN},
-                           {.fd = run->out_fd, .events = POLLIN}};
-    (void)poll(fds, 2, blind && pause_ms > 2 ? 2 : pause_ms);
-    if (run->out_fd >= 0 && fds[1].revents && !read_output(run))
-        close_output(run);
-}
-
-static const char *format_last(const struct run *run)
-{
-    return str_fmt(run->last[0] ? "; its last line: %s" : "", run->last);
+    const struct process *server = &run->server.process;
+    struct pollfd fds[] = {
+        {.fd = run->process.pidfd, .events = POLLIN},
+        {.fd = run->output.fd, .events = POLLIN},
+        {.fd = run->server.output.fd, .events = POLLIN},
+        {.fd = server->pid && !run->term_ns ? server->pidfd : -1, .events = POLLIN}};
+    (void)poll(fds, 4, blind && pause_ms > 2 ? 2 : pause_ms);
+    if (fds[1].revents)
+        command_output_read(&run->output);
+    if (fds[2].revents)
+        command_output_read(&run->server.output);
 }
 
 /* An error if the command ended without success, and not because we told it to end. */
-static int judge_status(const struct run *run, int status)
+static int judge_status(struct run *run, int status)
 {
-    struct err *err = run->ctx->err;
-    const char *last = format_last(run);
-    if (run->term_ns || (WIFEXITED(status) && !WEXITSTATUS(status)))
-        return 0;
-    if (WIFEXITED(status))
-        return err_set(err, -ECHILD, "the command exited with status %d%.170s", WEXITSTATUS(status),
-                       last);
-    if (WIFSIGNALED(status))
-        return err_set(err, -ECHILD, "the command was killed by signal %d (%s)%.170s",
-                       WTERMSIG(status), strsignal(WTERMSIG(status)), last);
-    return err_set(err, -ECHILD, "nothing says how the command ended");
+    return run->term_ns ? 0
+                        : command_judge(run->what, status, "", &run->output, false, run->ctx->err);
 }
 
 /* Processes that the command left may end by themselves; any that remain are in the background. */
 static int end_others(struct run *run)
 {
-    struct tree_process left[TREE_PROCESSES];
     uint64_t until_ns = clock_now_ns() + HELPERS_END_MS * ms_ns;
     unsigned n;
     do {
-        process_reap_others(NULL);
-        n = tree_list(getpid(), left, TREE_PROCESSES);
+        process_reap_others(&run->server.process, NULL);
+        n = process_signal_new(&run->known, 0);
         if (n && !run->term_ns)
             (void)usleep(2000);
     } while (n && !run->term_ns && clock_now_ns() < until_ns);
-    if (n && !process_end_below(getpid()))
-        return err_set(run->ctx->err, -EBUSY, "a process of the command cannot be ended");
+    if (n && !process_end_new(&run->known))
+        return err_set(run->ctx->err, -EBUSY, "a process of %s cannot be ended", run->what);
     if (n && !run->term_ns)
         return err_set(run->ctx->err, -ECHILD,
-                       "the command went into the background: it ended, and left %u process%s, "
+                       "%s went into the background: it ended, and left %u process%s, "
                        "which were ended; keep it in the foreground",
-                       n, n == 1 ? "" : "es");
+                       run->what, n, n == 1 ? "" : "es");
     return 0;
 }
 
@@ -309,12 +240,22 @@ static int finish(struct run *run)
 {
     int status = 0;
     sample_tree(run); /* before it is reaped, while its run-queue wait is exact */
+    double wall_s = (double)(clock_now_ns() - run->started_ns) * 1e-9;
     process_wait(&run->process, &status);
-    if (run->out_fd >= 0)
-        (void)read_output(run);
+    command_output_read(&run->output);
     int rc = end_others(run);
-    close_output(run);
-    tree_end(&run->tree);
+    command_output_close(&run->output);
+    if (!run->load_words) {
+        tree_end(&run->tree);
+    } else {
+        double client_s = tree_count_left_out(&run->tree);
+        if (run->ctx->measuring) {
+            run->measured.client_s += client_s;
+            run->measured.server_s += run->tree.used.cpu_s - run->server_before_s;
+            run->measured.wall_s += wall_s;
+            run->measured.thread_share += run->thread_share;
+        }
+    }
     report_seen(run);
     int failed = judge_status(run, status);
     return failed ? failed : rc;
@@ -334,48 +275,6 @@ static void abandon(struct run *run)
     run->ctx->err = err;
 }
 
-static int read_metric_file(struct run *run)
-{
-    char *text = NULL;
-    size_t size = 0;
-    int rc = file_read(AT_FDCWD, run->orders->command.options.metric_file, METRIC_FILE_MOST, &text,
-                       &size);
-    if (rc)
-        return err_sys(run->ctx->err, rc, NO_FILE "'%.120s'",
-                       run->orders->command.options.metric_file);
-    if (!run->has_metric)
-        take_number(run, text, strcspn(text, "\r\n"), false);
-    char *save = NULL;
-    for (char *line = strtok_r(text, "\r\n", &save); line; line = strtok_r(NULL, "\r\n", &save))
-        match_metric(run, line, false);
-    free(text);
-    return 0;
-}
-
-/* Sets the sample's rate from the run's metric. */
-static int take_metric(struct run *run, struct sample *sample)
-{
-    const struct command_options *options = &run->orders->command.options;
-    char *end;
-    int rc = run->orders->command.options.metric_file ? read_metric_file(run) : 0;
-    if (rc)
-        return rc;
-    if (!run->number[0])
-        return err_set(run->ctx->err, -ENODATA, NO_MATCH "%s", format_last(run));
-    if (run->number_cut)
-        return err_set(run->ctx->err, -ERANGE,
-                       "the line with the command's metric, '%.40s...', is longer than %d "
-                       "characters: print the number on a line of its own",
-                       run->number, COMMAND_LINE_MAX - 1);
-    double value = strtod(run->number, &end);
-    end += strspn(end, " \t");
-    if (end == run->number || *end || !isfinite(value) || value <= 0)
-        return err_set(run->ctx->err, -ERANGE, "the command's metric is '%.60s', no number above 0",
-                       run->number);
-    sample->rate = options->less_is_better ? 1 / value : value;
-    return 0;
-}
-
 static int run_to_exit(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
 {
     struct run *run = ctx->state;
@@ -385,6 +284,9 @@ static int run_to_exit(struct bench_ctx *ctx, uint64_t iters, struct sample *sam
         wait_for_event(run);
     if (!rc)
         rc = finish(run);
+    if (run->load_words)
+        rc = command_server_judge(&run->server, run->cut ? 0 : rc, ctx->err);
+    run->measured.n += ctx->measuring;
     sample->ops = !run->cut;
     return rc;
 }
@@ -393,7 +295,11 @@ static int run_for_metric(struct bench_ctx *ctx, uint64_t iters, struct sample *
 {
     struct run *run = ctx->state;
     int rc = run_to_exit(ctx, iters, sample);
-    return rc || run->cut ? rc : take_metric(run, sample);
+    if (!rc && !run->cut)
+        rc = command_numbers_take(&run->numbers, &run->output, ctx->measuring, &sample->rate,
+                                  ctx->err);
+    run->orders->report->repeated = run->load_words ? run->numbers.repeated : 0;
+    return rc;
 }
 
 /* Restarts a command that ended by itself; that counts as part of the step. */
@@ -403,7 +309,7 @@ static int start_again(struct run *run)
         uint64_t lines = run->lines;
         int rc = finish(run);
         if (!rc && !lines && !run->lines)
-            rc = err_set(run->ctx->err, -ENODATA, NO_LINE);
+            rc = err_set(run->ctx->err, -ENODATA, COMMAND_NO_LINE);
         if (rc)
             return rc;
     }
@@ -413,9 +319,8 @@ static int start_again(struct run *run)
 /* Drops lines that came while the worker waited for other workers: they are not this step's. */
 static void drop_stale_lines(struct run *run)
 {
-    if (run->process.pid && run->out_fd >= 0 &&
-        clock_now_ns() - run->last_step_ns > STALE_LINES_MS * ms_ns && !read_output(run))
-        close_output(run);
+    if (run->process.pid && clock_now_ns() - run->last_step_ns > STALE_LINES_MS * ms_ns)
+        command_output_read(&run->output);
 }
 
 static int run_lines(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
@@ -439,35 +344,45 @@ static int run_lines(struct bench_ctx *ctx, uint64_t iters, struct sample *sampl
     return rc;
 }
 
-static int compile(const char *text, regex_t *regex, bool *has, struct err *err)
+/* "x-worker0.txt" is the server's, "x-worker0-client.txt" its client's. */
+static int open_outputs(struct run *run)
 {
-    if (!text)
-        return 0;
-    *has = !regcomp(regex, text, REG_EXTENDED);
-    return *has ? 0 : err_set(err, -EINVAL, "'%.80s' is no regular expression", text);
-}
-
-static int open_log(struct run *run)
-{
+    static const char suffix[] = ".txt";
     const char *path = run->orders->command.output;
-    struct stat there;
-    if (!path)
-        return 0;
-    run->log_fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (run->log_fd < 0 || fstat(run->log_fd, &there))
-        return err_sys(run->ctx->err, -errno, "cannot open '%.150s' for the command's output",
-                       path);
-    run->log_bytes = (uint64_t)there.st_size;
-    return 0;
+    struct command_server *server = &run->server;
+    run->output.cut_bytes = server->output.cut_bytes = &run->orders->report->cut_bytes;
+    if (!run->load_words || !path)
+        return command_output_open(&run->output, path, run->ctx->err);
+    const char *of_client =
+        str_fmt("%.*s-client%s", (int)(strlen(path) - strlen(suffix)), path, suffix);
+    int rc = command_output_open(&server->output, path, run->ctx->err);
+    return rc ? rc : command_output_open(&run->output, of_client, run->ctx->err);
 }
 
-/* Changes the process's own environment: the worker runs nothing else. */
-static int export_all(const struct opt_texts *env, struct err *err)
+/* Starts the server, whose client is then what is measured. */
+static int setup_server(struct run *run)
 {
-    for (size_t i = 0; i < env->n; i++)
-        if (putenv((char *)(uintptr_t)env->text[i])) /* points into our argv, which stays valid */
-            return err_set(err, -ENOMEM, "no memory for the command's environment");
-    return 0;
+    const struct user_command *command = &run->orders->command;
+    int rc = bitset_parse(command->load_cpus, &run->cpus, run->ctx->err);
+    tree_begin(&run->tree, &run->orders->cpus);
+    if (!rc)
+        rc = command_server_start(&run->server, command, &run->orders->cpus, run->ctx->err);
+    if (!rc)
+        sample_tree(run);
+    return rc;
+}
+
+static int choose_measured(struct run *run)
+{
+    const struct user_command *command = &run->orders->command;
+    run->what = "the command";
+    run->argv = command->argv;
+    run->cpus = run->orders->cpus;
+    if (!command->options.load)
+        return 0;
+    run->what = "the client";
+    run->argv = run->load_words = command_split(command->options.load, run->ctx->err);
+    return run->load_words ? 0 : -EINVAL;
 }
 
 static int command_setup(struct bench_ctx *ctx)
@@ -479,16 +394,42 @@ static int command_setup(struct bench_ctx *ctx)
         return err_set(ctx->err, -ENOMEM, "no memory for a command");
     run->ctx = ctx;
     run->orders = ctx->command;
-    run->log_fd = run->out_fd = -1;
+    run->output = (struct command_output){.line = take_line, .arg = run, .fd = -1, .log_fd = -1};
+    run->server.output.fd = run->server.output.log_fd = -1;
     const struct user_command *command = &run->orders->command;
     process_adopt(true);
     process_end_with_parent();
-    int rc = compile(command->options.metric, &run->metric, &run->has_metric, ctx->err);
+    int rc = choose_measured(run);
     if (!rc)
-        rc = compile(command->options.line, &run->line, &run->has_line, ctx->err);
+        rc = command_numbers_open(&run->numbers, &command->options, run->what, ctx->err);
     if (!rc)
-        rc = export_all(&command->env, ctx->err);
-    return rc ? rc : open_log(run);
+        run->has_line =
+            command->options.line && !regcomp(&run->line, command->options.line, REG_EXTENDED);
+    if (!rc)
+        rc = command_export(&command->env, ctx->err);
+    if (!rc)
+        rc = open_outputs(run);
+    return !rc && run->load_words ? setup_server(run) : rc;
+}
+
+/* Emits the means of the measured runs: metrics with names, and what the client used. */
+static int command_check_run(struct bench_ctx *ctx)
+{
+    const struct run *run = ctx->state;
+    struct bench_metric metrics[COMMAND_BENCH_METRICS];
+    const unsigned n = run->measured.n;
+    size_t named = command_bench_metrics(&run->orders->command.options, metrics);
+    const struct command_number *number = run->numbers.all + run->numbers.n - named;
+    for (size_t i = 0; i < named && n; i++)
+        bench_emit(ctx, (unsigned)i, number[i].sum / n, NO_DIMS);
+    if (!run->load_words || !n)
+        return 0;
+    double client_s = run->measured.client_s, server_s = run->measured.server_s;
+    double cpus_s = run->measured.wall_s * bitset_count(&run->cpus);
+    bench_emit(ctx, (unsigned)named + CLIENT_CPUS, client_s / cpus_s, NO_DIMS);
+    bench_emit(ctx, (unsigned)named + CLIENT_THREAD, run->measured.thread_share / n, NO_DIMS);
+    bench_emit(ctx, (unsigned)named + CLIENT_SHARE, client_s / (client_s + server_s), NO_DIMS);
+    return 0;
 }
 
 static void command_teardown(struct bench_ctx *ctx)
@@ -497,55 +438,52 @@ static void command_teardown(struct bench_ctx *ctx)
     if (!run)
         return;
     abandon(run);
-    if (run->has_metric)
-        regfree(&run->metric);
+    if (run->load_words) {
+        bool killed = command_server_end(&run->server, run->orders->command.options.grace_s);
+        run->orders->report->killed += killed;
+        tree_end(&run->tree);
+    }
     if (run->has_line)
         regfree(&run->line);
-    if (run->log_fd >= 0)
-        (void)close(run->log_fd);
+    command_output_free(&run->output);
+    command_words_free(run->load_words, 0);
+    command_numbers_free(&run->numbers);
     free(run);
     ctx->state = NULL;
 }
 
-#define COMMAND .setup = command_setup, .teardown = command_teardown
+#define COMMAND                                                                                    \
+    .runs_command = true, .setup = command_setup, .check = command_check_run,                      \
+    .teardown = command_teardown
+#define RUNS COMMAND, .ops_unit = "runs", .one_shot = true
 
 static const struct bench benches[] = {
     {
         .name = "command",
         .summary = "a user's command, run after run",
-        .ops_unit = "runs",
-        .runs_command = true,
-        .one_shot = true,
         .step = run_to_exit,
-        COMMAND,
+        RUNS,
     },
     {
         .name = "command_lines",
         .summary = "a user's command, by the lines that it prints",
         .ops_unit = "lines",
-        .runs_command = true,
         .step = run_lines,
         COMMAND,
     },
     {
         .name = "command_metric",
         .summary = "a user's command, by a number that it gives",
-        .ops_unit = "runs",
         .rate_unit = "metric",
-        .runs_command = true,
-        .one_shot = true,
         .step = run_for_metric,
-        COMMAND,
+        RUNS,
     },
     {
         .name = "command_cost",
         .summary = "a user's command, by a number that is the better the less it is",
-        .ops_unit = "runs",
         .rate_unit = "1/metric",
-        .runs_command = true,
-        .one_shot = true,
         .step = run_for_metric,
-        COMMAND,
+        RUNS,
     },
 };
 

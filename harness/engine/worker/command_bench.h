@@ -8,6 +8,9 @@
  *   command_cost    the same for a number of which less is better
  *
  * A run that fails, or leaves processes behind, ends the worker with the reason.
+ *
+ * With --load the command is a server (command_server.h), which runs from setup to teardown, and
+ * each run is one of its client, on CPUs of its own.
  */
 #ifndef CONTEND_ENGINE_WORKER_COMMAND_BENCH_H
 #define CONTEND_ENGINE_WORKER_COMMAND_BENCH_H
@@ -17,10 +20,8 @@
 
 #include "harness/engine/contract/bench.h"
 #include "harness/engine/contract/command.h"
+#include "harness/engine/worker/command_output.h"
 #include "harness/lib/sys/task.h"
-
-/* Limits of a command's output, for one worker in all rounds, and of its last line. */
-enum { COMMAND_OUTPUT_MAX = 1 << 20, COMMAND_LINE_MAX = 4096 };
 
 /* What a worker has seen of its command's processes. */
 struct command_seen {
@@ -35,6 +36,7 @@ struct command_report {
     struct command_seen seen[2]; /* by turns, so that one is whole when the worker is killed */
     uint64_t cut_bytes;          /* of its output that were dropped */
     uint32_t killed;             /* runs that did not end at SIGTERM */
+    uint32_t repeated; /* metrics that a client printed several times (command_numbers.h) */
 };
 
 /* Copies the latest that the worker has reported, also while it runs on. */
@@ -47,10 +49,6 @@ struct command_orders {
     struct bitset cpus;           /* to bind it to */
     const _Atomic uint32_t *stop; /* 1 = other workers need no more load */
 };
-
-/* True for the reason of a worker whose command ended well without the number, or the lines, that
- * were asked for. */
-bool command_gave_nothing(const char *reason);
 
 /* NULL if none of these benchmarks has the name. */
 const struct bench *command_bench_find(const char *name);

@@ -2,8 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <numaif.h>
 #include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/lib/sys/affinity.h"
@@ -12,6 +16,7 @@
 struct image {
     char *const *argv;
     const struct bitset *cpus;
+    bool is_client;
     int out_fd, error_fd;
 };
 
@@ -22,6 +27,8 @@ static int become_command(void *arg)
     sigset_t none;
     (void)setsid();
     (void)affinity_set(0, image->cpus);
+    if (image->is_client)
+        (void)set_mempolicy(MPOL_DEFAULT, NULL, 0);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGXFSZ, SIG_DFL);
@@ -61,8 +68,8 @@ static int start_with(const struct image *image, int error_fd, struct process *p
     return err_sys(err, -ENOEXEC, "cannot execute '%.100s': %s", image->argv[0], strerror(-failed));
 }
 
-int command_start(char *const *argv, const struct bitset *cpus, struct process *process,
-                  int *out_fd, struct err *err)
+int command_start(char *const *argv, const struct bitset *cpus, bool is_client,
+                  struct process *process, int *out_fd, struct err *err)
 {
     int out[2], error[2];
     if (pipe2(out, O_CLOEXEC))
@@ -74,6 +81,28 @@ int command_start(char *const *argv, const struct bitset *cpus, struct process *
     }
     (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
     *out_fd = out[0];
-    const struct image image = {argv, cpus, out[1], error[1]};
+    const struct image image = {argv, cpus, is_client, out[1], error[1]};
     return start_with(&image, error[0], process, err);
+}
+
+/* The worker runs nothing else. */
+int command_export(const struct opt_texts *env, struct err *err)
+{
+    for (size_t i = 0; i < env->n; i++)
+        if (putenv((char *)(uintptr_t)env->text[i])) /* points into our argv, which stays valid */
+            return err_set(err, -ENOMEM, "no memory for the command's environment");
+    return 0;
+}
+
+int command_judge(const char *what, int status, const char *when,
+                  const struct command_output *output, bool never, struct err *err)
+{
+    const char *last = command_output_format_last(output);
+    if (WIFEXITED(status) && (never || WEXITSTATUS(status)))
+        return err_set(err, -ECHILD, "%s exited with status %d%s%.170s", what, WEXITSTATUS(status),
+                       when, last);
+    if (WIFSIGNALED(status))
+        return err_set(err, -ECHILD, "%s was killed by signal %d (%s)%s%.170s", what,
+                       WTERMSIG(status), strsignal(WTERMSIG(status)), when, last);
+    return WIFEXITED(status) ? 0 : err_set(err, -ECHILD, "nothing says how %s ended%s", what, when);
 }

@@ -176,21 +176,26 @@ void process_adopt(bool adopts)
     (void)prctl(PR_SET_CHILD_SUBREAPER, adopts ? 1 : 0);
 }
 
-void process_reap_others(const struct process *kept)
+static bool is_either(pid_t pid, const struct process *one, const struct process *other)
+{
+    return (one && pid == one->pid) || (other && pid == other->pid);
+}
+
+void process_reap_others(const struct process *kept, const struct process *too)
 {
     for (;;) {
         siginfo_t end = {.si_pid = 0};
         if (waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT) || !end.si_pid)
             return;
-        if (kept && end.si_pid == kept->pid)
+        if (is_either(end.si_pid, kept, too))
             break;
         (void)waitpid(end.si_pid, NULL, WNOHANG);
     }
-    /* waitid would name `kept` again; /proc also shows the children behind it that have ended. */
+    /* waitid would name it again; /proc also shows the children behind it that have ended. */
     struct tree_process below[TREE_PROCESSES];
     unsigned n = tree_list(getpid(), below, TREE_PROCESSES);
     for (unsigned i = 0; i < n; i++)
-        if (below[i].ended && below[i].parent == getpid() && below[i].pid != kept->pid)
+        if (below[i].ended && below[i].parent == getpid() && !is_either(below[i].pid, kept, too))
             (void)waitpid(below[i].pid, NULL, WNOHANG);
 }
 
@@ -222,7 +227,7 @@ bool process_end_below(pid_t root)
     for (int i = 0; left && i < END_TRIES; i++) {
         left = process_signal_below(root, SIGKILL);
         if (root == getpid())
-            process_reap_others(NULL);
+            process_reap_others(NULL, NULL);
         if (left)
             (void)usleep(END_PAUSE_US);
     }
@@ -279,7 +284,7 @@ static bool is_below(const struct tree_process *list, const bool *marked, unsign
     return false;
 }
 
-static unsigned kill_new(const struct process_known *known)
+unsigned process_signal_new(const struct process_known *known, int signal)
 {
     struct tree_process below[TREE_PROCESSES];
     bool spared[TREE_PROCESSES];
@@ -289,10 +294,10 @@ static unsigned kill_new(const struct process_known *known)
         if (spared[i])
             continue;
         left++;
-        if (below[i].ended && below[i].parent == getpid())
+        if (below[i].ended && below[i].parent == getpid() && signal == SIGKILL)
             (void)waitpid(below[i].pid, NULL, WNOHANG);
         else if (!below[i].ended && below[i].pid > 1)
-            signal_one(&below[i], SIGKILL);
+            signal_one(&below[i], signal);
     }
     return left;
 }
@@ -301,7 +306,7 @@ bool process_end_new(const struct process_known *known)
 {
     unsigned left = 1;
     for (int i = 0; left && i < END_TRIES; i++) {
-        left = kill_new(known);
+        left = process_signal_new(known, SIGKILL);
         if (left)
             (void)usleep(END_PAUSE_US);
     }

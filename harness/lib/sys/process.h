@@ -74,9 +74,9 @@ bool process_is_zombie(const struct process *process);
  */
 void process_adopt(bool adopts);
 
-/* Reaps all ended children but `kept`, which may be NULL, and drops their status. Of those that
- * ended behind `kept`, only the first TREE_PROCESSES of tree_list. */
-void process_reap_others(const struct process *kept);
+/* Reaps all ended children but these two, which may be NULL, and drops their status. Of those that
+ * ended behind a kept one, only the first TREE_PROCESSES of tree_list. */
+void process_reap_others(const struct process *kept, const struct process *too);
 
 /*
  * Signals all live descendants of process `root` (task.h), which may be this process, but not
@@ -107,9 +107,12 @@ struct process_known {
 void process_note_known(struct process_known *known);
 
 /*
- * Kills the descendants started since process_note_known, except descendants of known processes.
- * False: a process does not end.
+ * Signals the descendants started since process_note_known, except descendants of known processes;
+ * 0 only counts them. SIGKILL also reaps own children that ended. Returns how many there were.
  */
+unsigned process_signal_new(const struct process_known *known, int signal);
+
+/* Kills these descendants. False: a process does not end. */
 bool process_end_new(const struct process_known *known);
 
 /*

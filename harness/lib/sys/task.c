@@ -261,8 +261,19 @@ static double time_s(const struct timeval *time)
     return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
 }
 
+/* Of the kernel's counts. */
+static void subtract(const struct tree_used *of, struct tree_used *from)
+{
+    from->cpu_s -= of->cpu_s;
+    from->minor_faults -= of->minor_faults;
+    from->major_faults -= of->major_faults;
+    from->voluntary_switches -= of->voluntary_switches;
+    from->involuntary_switches -= of->involuntary_switches;
+}
+
 /* The kernel's counts for all descendants: live ones, and ended ones that were reaped. */
-static void count_all(const struct tree_process *below, unsigned n, struct tree_used *out)
+static void count_all(const struct tree *tree, const struct tree_process *below, unsigned n,
+                      struct tree_used *out)
 {
     struct rusage ended;
     struct task_stat stat;
@@ -279,6 +290,7 @@ static void count_all(const struct tree_process *below, unsigned n, struct tree_
         out->minor_faults += (double)stat.minor_faults;
         out->major_faults += (double)stat.major_faults;
     }
+    subtract(&tree->not_ours, out);
 }
 
 /* NULL: no memory. Threads are sampled in the same order each time: a search begins behind the
@@ -453,20 +465,51 @@ void tree_begin(struct tree *tree, const struct bitset *planned)
     tree->nthreads = 0;
     tree->team = 0;
     tree->counted_ns = clock_now_ns();
-    count_all(NULL, 0, &counted);
+    count_all(tree, NULL, 0, &counted);
     tree->cpu_s_before = counted.cpu_s;
+}
+
+void tree_leave_out(struct tree *tree)
+{
+    count_all(tree, NULL, 0, &tree->reaped);
+}
+
+double tree_count_left_out(struct tree *tree)
+{
+    struct tree_used now = {0}, less = tree->reaped;
+    count_all(tree, NULL, 0, &now);
+    subtract(&now, &less);
+    subtract(&less, &tree->not_ours);
+    tree->left_out = 0;
+    return -less.cpu_s;
+}
+
+/* Drops the process that is left out and its descendants, which come after it. */
+static unsigned drop_left_out(pid_t left_out, struct tree_process *below, unsigned n)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < n; i++) {
+        bool drops = below[i].pid == left_out, is_known = below[i].parent == getpid();
+        for (unsigned k = 0; k < kept && !is_known; k++)
+            is_known = below[k].pid == below[i].parent;
+        if (!drops && is_known)
+            below[kept++] = below[i];
+    }
+    return kept;
 }
 
 void tree_sample(struct tree *tree, tree_thread_ran *seen, void *arg)
 {
     struct tree_process *below;
     unsigned n = list_all(getpid(), &below);
+    if (tree->left_out)
+        n = drop_left_out(tree->left_out, below, n);
     struct sampling sampling = {.tree = tree, .now_ns = clock_now_ns(), .seen = seen, .arg = arg};
     for (unsigned i = 0; i < n; i++)
         sample_process(&sampling, below[i].pid);
     tree->sampled_ns = sampling.now_ns;
     count_team(tree, sampling.now_ns);
-    count_all(below, n, &tree->used);
+    count_all(tree, below, n, &tree->used);
     free(below);
     tree->used.no_schedstat = tree->before.no_schedstat;
     add_run(tree, false);
@@ -474,7 +517,7 @@ void tree_sample(struct tree *tree, tree_thread_ran *seen, void *arg)
 
 void tree_end(struct tree *tree)
 {
-    count_all(NULL, 0, &tree->used);
+    count_all(tree, NULL, 0, &tree->used);
     if (!tree->team) /* the run was too short for a count */
         tree->team = count_busy(tree, clock_now_ns());
     add_run(tree, true);

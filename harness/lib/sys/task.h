@@ -136,6 +136,9 @@ struct tree {
     uint64_t sampled_ns;     /* time of the previous sample */
     unsigned team;
     double ended_oncpu_s, ended_runqueue_s; /* of threads that left `thread` */
+    pid_t left_out;                         /* its process tree is not counted; 0 = none */
+    struct tree_used not_ours;              /* of ended processes that were left out */
+    struct tree_used reaped;                /* of all ended processes, when `left_out` began */
     uint32_t nthreads, room, next;          /* used, allocated, where the next search begins */
     struct tree_thread *thread;             /* freed by tree_end */
 };
@@ -148,6 +151,14 @@ void tree_begin(struct tree *tree, const struct bitset *planned);
 
 /* Samples all descendants; calls `seen` for each thread that ran since the last sample. */
 void tree_sample(struct tree *tree, tree_thread_ran *seen, void *arg);
+
+/*
+ * Leaves out one child and its descendants, such as a client that loads the others. Call it before
+ * the child starts, then set tree->left_out; tree_count_left_out, after the child and what it left
+ * were reaped, ends it and returns the CPU time that they used.
+ */
+void tree_leave_out(struct tree *tree);
+double tree_count_left_out(struct tree *tree);
 
 /* Ends a run. Call it after all its processes were reaped. */
 void tree_end(struct tree *tree);

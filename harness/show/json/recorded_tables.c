@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/engine/contract/command_load.h"
 #include "harness/lib/stats.h"
 #include "harness/lib/text.h"
 #include "harness/record/analysis.h"
@@ -235,8 +236,9 @@ static int add_metric(struct recorded *recorded, size_t arm, const struct round_
                       struct err *err)
 {
     struct bench *bench = own_bench(recorded, arm);
+    bool is_named = bench->runs_command && !metric_find(value->metric);
     size_t n = 0;
-    if (!(bench->scan || value->dims.n) || has_metric(bench, value->metric) ||
+    if (!(bench->scan || value->dims.n || is_named) || has_metric(bench, value->metric) ||
         !strcmp(value->metric, VALUE_STATUS) || !strcmp(value->metric, "retention") ||
         !strcmp(value->metric, METRIC_STAGE))
         return 0;
@@ -250,8 +252,13 @@ static int add_metric(struct recorded *recorded, size_t arm, const struct round_
         return err_set(err, -ENOMEM, "no memory for the metrics of " CSV_ROUNDS_NAME);
     if (n)
         memcpy(longer, bench->metrics, n * sizeof(*longer));
-    longer[n] =
-        (struct bench_metric){.name = value->metric, .unit = value->unit, .better = value->better};
+    longer[n] = (struct bench_metric){.name = value->metric,
+                                      .unit = value->unit,
+                                      .better = value->better,
+                                      .gating = is_named && strcmp(value->better, "none") != 0};
+    for (const struct bench_metric *client = client_metrics; is_named && client->name; client++)
+        if (!strcmp(client->name, value->metric))
+            longer[n] = *client;
     bench->metrics = longer;
     return 0;
 }

@@ -7,10 +7,11 @@ TEST(command_is_named_by_what_is_compared)
     assert_string_equal(command_bench_name(&(struct command_options){0}), "command");
     assert_string_equal(command_bench_name(&(struct command_options){.by_lines = true}),
                         "command_lines");
-    assert_string_equal(command_bench_name(&(struct command_options){.metric = "(1)"}),
-                        "command_metric");
     assert_string_equal(
-        command_bench_name(&(struct command_options){.metric_file = "m", .less_is_better = true}),
+        command_bench_name(&(struct command_options){.metric = {.text = {"(1)"}, .n = 1}}),
+        "command_metric");
+    assert_string_equal(
+        command_bench_name(&(struct command_options){.metric_file = "m", .less_is_better = ""}),
         "command_cost");
 }
 
@@ -20,26 +21,27 @@ TEST(command_refuses_options_that_contradict)
         struct command_options options;
         const char *said;
     } bad[] = {
-        {{.by_lines = true, .metric = "(1)"}, "one of them"},
+        {{.by_lines = true, .metric = {.text = {"(1)"}, .n = 1}}, "one of them"},
         {{.line = "x"}, "--line needs"},
-        {{.less_is_better = true}, "--less-is-better needs"},
+        {{.less_is_better = ""}, "--less-is-better needs"},
         {{.duration_s = 1}, "no time to compare"},
-        {{.metric = "["}, "no regular expression"},
-        {{.metric = "rate (\\d+)"}, "write [0-9]"},
-        {{.metric = "rate ([\\d.]+)"}, "write 0-9"},
-        {{.metric = "rate ([^]\\d])"}, "write 0-9"},
-        {{.metric = "([[:digit:]\\w]+)"}, "write [:alnum:]_"},
-        {{.metric = "a\\tb ([0-9]+)"}, "write [[:blank:]]"},
-        {{.metric = "(?:a|b) ([0-9]+)"}, "around the number alone"},
+        {{.metric = {.text = {"["}, .n = 1}}, "no regular expression"},
+        {{.metric = {.text = {"rate (\\d+)"}, .n = 1}}, "write [0-9]"},
+        {{.metric = {.text = {"rate ([\\d.]+)"}, .n = 1}}, "write 0-9"},
+        {{.metric = {.text = {"rate ([^]\\d])"}, .n = 1}}, "write 0-9"},
+        {{.metric = {.text = {"([[:digit:]\\w]+)"}, .n = 1}}, "write [:alnum:]_"},
+        {{.metric = {.text = {"a\\tb ([0-9]+)"}, .n = 1}}, "write [[:blank:]]"},
+        {{.metric = {.text = {"(?:a|b) ([0-9]+)"}, .n = 1}}, "around the number alone"},
         {{.by_lines = true, .line = "^\\d"}, "write [0-9]"},
-        {{.metric = "1"}, "has 0 groups"},
-        {{.metric = "(1)(2)"}, "has 2 groups"},
+        {{.metric = {.text = {"1"}, .n = 1}}, "has 0 groups"},
+        {{.metric = {.text = {"(1)(2)"}, .n = 1}}, "has 2 groups"},
         {{.by_lines = true, .line = "("}, "no regular expression"},
         {{.unit = "s"}, "--unit needs"},
-        {{.metric = "(1)", .unit = ""}, "a unit is 1 to 21 printable"},
-        {{.metric = "(1)", .unit = "1234567890123456789012"}, "a unit is 1 to 21 printable"},
-        {{.metric = "(1)", .unit = "a\nb"}, "a unit is"},
-        {{.metric = "(1)", .unit = "\033[2J"}, "a unit is"},
+        {{.metric = {.text = {"(1)"}, .n = 1}, .unit = ""}, "a unit is 1 to 21 printable"},
+        {{.metric = {.text = {"(1)"}, .n = 1}, .unit = "1234567890123456789012"},
+         "a unit is 1 to 21 printable"},
+        {{.metric = {.text = {"(1)"}, .n = 1}, .unit = "a\nb"}, "a unit is"},
+        {{.metric = {.text = {"(1)"}, .n = 1}, .unit = "\033[2J"}, "a unit is"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct err err = {0};
@@ -50,33 +52,36 @@ TEST(command_refuses_options_that_contradict)
                                         "[(?]([0-9])",     "[]d]([0-9]+)\\.", "[[:digit:]]([0-9])"};
     for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
         struct err none = {0};
-        if (command_check(&(struct command_options){.metric = right[i]}, &none))
+        if (command_check(&(struct command_options){.metric = {.text = {right[i]}, .n = 1}}, &none))
             fail_msg("%s", none.msg);
     }
     struct err err = {0};
-    const struct command_options good = {
-        .metric = "([0-9.]+) im/s", .unit = "123456789012345678901", .duration_s = 1};
+    const struct command_options good = {.metric = {.text = {"([0-9.]+) im/s"}, .n = 1},
+                                         .unit = "123456789012345678901",
+                                         .duration_s = 1};
     assert_int_equal(command_check(&good, &err), 0);
 }
 
 TEST(command_has_the_unit_of_what_is_compared)
 {
-    assert_null(command_rate_unit(&(struct command_options){.metric = "(1)"}));
+    assert_null(command_rate_unit(&(struct command_options){.metric = {.text = {"(1)"}, .n = 1}}));
     assert_string_equal(command_rate_unit(&(struct command_options){.unit = "images/s"}),
                         "images/s");
-    const struct command_options cost = {.unit = "123456789012345678901", .less_is_better = true};
+    const struct command_options cost = {.unit = "123456789012345678901", .less_is_better = ""};
     assert_string_equal(command_rate_unit(&cost), "1/123456789012345678901");
 }
 
 TEST(command_crosses_exec_as_it_is)
 {
     char *argv[] = {"sh", "-c", "echo '--metric=x' \n--", "", NULL};
-    const struct user_command said = {
-        .options = {.metric = "a \"(b)\"", .duration_s = 0.1, .grace_s = 2.5, .unit = "x y"},
-        .output = "/tmp/a b",
-        .sets_threads = true,
-        .env = {.n = 2, .text = {"A=1", "B=x y=z"}},
-        .argv = argv};
+    const struct user_command said = {.options = {.metric = {.text = {"a \"(b)\""}, .n = 1},
+                                                  .duration_s = 0.1,
+                                                  .grace_s = 2.5,
+                                                  .unit = "x y"},
+                                      .output = "/tmp/a b",
+                                      .sets_threads = true,
+                                      .env = {.n = 2, .text = {"A=1", "B=x y=z"}},
+                                      .argv = argv};
     struct user_command got;
     char **words = command_words(&said, 2);
     assert_non_null(words);
@@ -84,7 +89,8 @@ TEST(command_crosses_exec_as_it_is)
     while (words[2 + n])
         n++;
     assert_int_equal(command_read(n, words + 2, &got, NULL), 0);
-    assert_string_equal(got.options.metric, said.options.metric);
+    assert_int_equal(got.options.metric.n, 1);
+    assert_string_equal(got.options.metric.text[0], said.options.metric.text[0]);
     assert_true(got.options.duration_s == 0.1 && got.options.grace_s == 2.5);
     assert_string_equal(got.options.unit, "x y");
     assert_null(got.options.line);

@@ -87,10 +87,10 @@ TEST_IN_DIR(command_that_is_none_says_why)
 TEST_IN_DIR(command_gives_the_last_number_that_matches)
 {
     struct sample sample;
-    struct command_options options = {.metric = "rate ([0-9.]+)", .grace_s = 5};
+    struct command_options options = {.metric = {.text = {"rate ([0-9.]+)"}, .n = 1}, .grace_s = 5};
     assert_int_equal(step(&options, "echo rate 1; echo rate 2.5; printf 'rate 7.5'", &sample), 0);
     assert_true(sample.rate == 7.5);
-    options.less_is_better = true;
+    options.less_is_better = "";
     assert_int_equal(step(&options, "echo rate 4", &sample), 0);
     assert_true(sample.rate == 0.25);
 }
@@ -105,7 +105,8 @@ TEST_IN_DIR(command_without_a_number_above_0_fails)
                {"echo rate: inf", -ERANGE}, {"echo rate: 1e999", -ERANGE},
                {"echo rate: -3", -ERANGE},  {"echo rate: 5x", -ERANGE}};
     struct sample sample;
-    const struct command_options options = {.metric = "rate: (.*)", .grace_s = 5};
+    const struct command_options options = {.metric = {.text = {"rate: (.*)"}, .n = 1},
+                                            .grace_s = 5};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_int_equal(step(&options, bad[i].script, &sample), bad[i].rc);
 }
@@ -115,7 +116,8 @@ TEST_IN_DIR(command_gives_a_long_number)
 {
     static const char beyond[] = "longer than 4095 characters";
     struct sample sample;
-    struct command_options options = {.metric = "rate: ([0-9.]+)", .grace_s = 5};
+    struct command_options options = {.metric = {.text = {"rate: ([0-9.]+)"}, .n = 1},
+                                      .grace_s = 5};
     assert_int_equal(step(&options, "printf 'rate: 1%070d' 0", &sample), 0);
     assert_true(sample.rate == 1e70);
     assert_int_equal(step(&options, "printf 'rate: 0.%070d' 5", &sample), 0);
@@ -151,7 +153,8 @@ TEST_IN_DIR(command_leaves_its_number_in_a_file)
 TEST_IN_DIR(command_that_does_not_end_is_told_to)
 {
     struct sample sample;
-    struct command_options options = {.metric = "n=([0-9]+)", .duration_s = 0.2, .grace_s = 5};
+    struct command_options options = {
+        .metric = {.text = {"n=([0-9]+)"}, .n = 1}, .duration_s = 0.2, .grace_s = 5};
     assert_int_equal(step(&options, "echo n=5; exec sleep 5472", &sample), 0);
     assert_true(sample.rate == 5);
     assert_int_equal(w.report.killed, 0);

@@ -152,7 +152,7 @@ TEST(process_reaps_all_but_one)
             assert_int_equal(process_start(&process[i], false, end_at_once, NULL), 0);
             assert_true(is_left(process[i].pid));
         }
-        process_reap_others(&process[kept]);
+        process_reap_others(&process[kept], NULL);
         for (int i = 0; i < 3; i++)
             assert_int_equal(is_left(process[i].pid), i == kept);
         for (int i = 0; i < 3; i++) {

@@ -131,6 +131,45 @@ TEST(tree_tells_who_ran_and_what_it_used)
     assert_int_equal(tree.used.team, 1);
 }
 
+static int pause_on(void *arg)
+{
+    (void)arg;
+    (void)pause();
+    return 0;
+}
+
+/* A server is counted, its client beside it is not: neither live, nor after its end. */
+TEST(tree_leaves_out_a_client)
+{
+    static struct tree tree;
+    struct process server, client;
+    struct bitset all = {0};
+    assert_int_equal(affinity_get(0, &all), 0);
+    process_adopt(true);
+    tree_begin(&tree, &all);
+    assert_int_equal(process_start(&server, false, pause_on, NULL), 0);
+    tree_sample(&tree, NULL, NULL);
+    const double before_s = tree.used.cpu_s; /* also of other tests */
+    tree_leave_out(&tree);
+    assert_int_equal(process_start(&client, false, burn, NULL), 0);
+    tree.left_out = client.pid;
+    while (task_cpu_s(client.pid) < 0.1) {
+        (void)usleep(5000);
+        tree_sample(&tree, NULL, NULL);
+    }
+    assert_true(tree.used.cpu_s < before_s + 0.05);
+    assert_int_equal(process_signal(&client, 9), 0);
+    process_wait(&client, &(int){0});
+    assert_true(tree_count_left_out(&tree) >= 0.1);
+    tree_sample(&tree, NULL, NULL);
+    assert_true(tree.used.cpu_s >= before_s && tree.used.cpu_s < before_s + 0.05);
+    assert_int_equal(process_signal(&server, 9), 0);
+    process_wait(&server, &(int){0});
+    tree_end(&tree);
+    process_adopt(false);
+    assert_true(tree.used.cpu_s < before_s + 0.05);
+}
+
 static void *burn_or_sleep(void *burns)
 {
     (void)(burns ? burn(NULL) : sleep_on(NULL));
