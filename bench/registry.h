@@ -33,6 +33,10 @@
     X(context_switch, "system")     \
     X(wakeup_latency, "system")     \
     X(spawn, "system")              \
+    X(priority_inversion, "system") \
+    X(fairness, "system")           \
+    X(page_fault, "system")         \
+    X(event_loop, "system")         \
     X(mutex, "system")              \
     X(producer_consumer, "system")  \
     X(interpreter_lock, "system")   \

@@ -51,6 +51,10 @@ static const struct scenario_part os_parts[] = {
     SCAN("context_switch"),
     SCAN("wakeup_latency"),
     SCAN("spawn"),
+    SCAN("priority_inversion"),
+    SCAN("fairness"),
+    SCAN("page_fault"),
+    SCAN("event_loop"),
     SCAN("mutex"),
     SCAN("producer_consumer"),
     {.foreground = NULL},
@@ -141,7 +145,7 @@ const struct scenario scenario_registry[] = {
     },
     {
         .name = "os",
-        .summary = "the operating system: switches, wake-ups, locks, queues, starts of processes",
+        .summary = "the operating system: switches, starts, locks, priorities, memory, event loops",
         .parts = os_parts,
     },
     {

@@ -58,7 +58,8 @@ line_width(i) = names > 1 ? 3.8 - 2.0 * i / (names - 1) : 2.5
 
 # Bytes have a label every so many octaves, as many as have room.
 decades(low, high) = high / low > 2000 ? "1" : "125"
-if (x_log && (x_bytes || x_high < 1e4 && !x_counts)) {
+is_decade(x) = x > 0 && abs(log10(x) - floor(log10(x) + 0.5)) < 1e-6
+if (x_log && (x_bytes || x_high < 1e4 && !x_counts && !(is_decade(x_low) && is_decade(x_high) && x_high > x_low))) {
     ticks = ""
     x_first = int(ceil(log(x_low) / log(2) - 0.01))
     x_last = int(floor(log(x_high) / log(2) + 0.01))

@@ -18,7 +18,6 @@
  * the mean says nothing about fairness.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/common/team.h"
@@ -26,6 +25,7 @@
 #include "bench/registry.h"
 #include "harness/lib/stats.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/text.h"
 #include "kernels/cpu/mix64.h"
 #include "kernels/cpu/share.h"
 
@@ -121,9 +121,8 @@ static void compare_counters(struct false_sharing *f, unsigned n)
     for (unsigned rank = 0; rank < n && !f->wrong[0]; rank++) {
         unsigned got = *counter_of(f, rank), want = (uint8_t)(f->counted[rank].writes + rank);
         if (got != want)
-            (void)snprintf(f->wrong, sizeof(f->wrong),
-                           "layout %s: the counter of thread %u of %u is %u, not %u",
-                           layout_names[f->layout], rank, n, got, want);
+            text_set(f->wrong, "layout %s: the counter of thread %u of %u is %u, not %u",
+                     layout_names[f->layout], rank, n, got, want);
     }
 }
 

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/lib/units.h"
 #include "kernels/cpu/mix64.h"
 
@@ -36,11 +36,10 @@ static const struct {
 
 static void name_file_system(struct place *place, uint64_t magic)
 {
-    (void)snprintf(place->file_system, sizeof(place->file_system), "0x%" PRIx64, magic);
+    text_set(place->file_system, "0x%" PRIx64, magic);
     for (size_t i = 0; i < sizeof(file_systems) / sizeof(file_systems[0]); i++)
         if (file_systems[i].magic == magic) {
-            (void)snprintf(place->file_system, sizeof(place->file_system), "%s",
-                           file_systems[i].name);
+            text_set(place->file_system, "%s", file_systems[i].name);
             place->memory = file_systems[i].memory;
         }
 }
@@ -94,7 +93,7 @@ int place_fit(const struct place *place, uint64_t least, uint64_t most, uint64_t
 static int make_and_unlink(const struct place *place)
 {
     char name[PATH_MAX + 32];
-    (void)snprintf(name, sizeof(name), "%s/.contend-io-XXXXXX", place->directory);
+    text_set(name, "%s/.contend-io-XXXXXX", place->directory);
     int fd = mkostemp(name, O_CLOEXEC);
     if (fd < 0)
         return -errno;
@@ -237,7 +236,7 @@ static int make_file(struct data *data, const struct place *place, unsigned whic
     file->fd = place_make_file(place, err);
     if (file->fd < 0)
         return file->fd;
-    (void)snprintf(file->name, sizeof(file->name), "/proc/self/fd/%d", file->fd);
+    text_set(file->name, "/proc/self/fd/%d", file->fd);
     return 0;
 }
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,6 +12,7 @@
 #include "bench/common/points.h"
 #include "harness/lib/stats.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/text.h"
 #include "harness/lib/units.h"
 
 enum { CHECKED_PAGES = 16 };
@@ -239,11 +239,9 @@ static int prepare_cache(const struct read_path *s, struct read_point *point, st
     bool worse = isnan(point->cached) || (warm ? cached < point->cached : cached > point->cached);
     point->cached = worse ? cached : point->cached;
     if (isnan(cached))
-        (void)snprintf(point->doubt, sizeof(point->doubt),
-                       "the system does not report what the page cache has");
+        text_set(point->doubt, "the system does not report what the page cache has");
     else if (warm ? point->cached < cached_least : point->cached > cached_most)
-        (void)snprintf(point->doubt, sizeof(point->doubt), "%.0f%% of it was in the page cache",
-                       100 * point->cached);
+        text_set(point->doubt, "%.0f%% of it was in the page cache", 100 * point->cached);
     return 0;
 }
 

@@ -27,7 +27,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/common/memory.h"
@@ -202,8 +201,7 @@ static void limit_memory(struct limited *limited, const char *file, double bytes
 {
     const double page = (double)memory_page_bytes();
     limited->files[0].name = file;
-    (void)snprintf(limited->files[0].text, sizeof(limited->files[0].text), "%.0f",
-                   floor(bytes / page) * page);
+    text_set(limited->files[0].text, "%.0f", floor(bytes / page) * page);
 }
 
 static void forbid_swap(const struct scan *scan, struct limited *limited)
@@ -249,7 +247,7 @@ static int measure_pids(struct bench_ctx *ctx, struct point *point)
     struct limited limited = describe_child(scan, ctx, point);
     limited.threads = scan->ncpus > 1 ? scan->ncpus : 2;
     limited.files[0].name = "pids.max";
-    (void)snprintf(limited.files[0].text, sizeof(limited.files[0].text), "%u", limited.threads - 1);
+    text_set(limited.files[0].text, "%u", limited.threads - 1);
     return limited_run(&limited, &point->result[0], ctx->err);
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/cmd/common/help.h"
+#include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/start.h"
 #include "harness/lib/similar.h"
 #include "harness/lib/str.h"

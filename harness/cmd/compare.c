@@ -101,22 +101,20 @@ static int check_runs(const struct work *work, struct err *err)
     return 0;
 }
 
-/* *usable: the run of the history is on neither side, and is comparable with them. */
-static int check_earlier(const struct work *work, const struct run *run, const char *allow,
-                         bool *usable, struct err *err)
+/* True if the run of the history is on neither side, and is comparable with them. */
+static bool is_usable(const struct work *work, const struct run *run, const char *allow)
 {
     char refused[400];
     struct findings unused = {0};
     const struct comparable pair[] = {{"base", work->sides[PAIRING_BASE].all[0].recorded->record},
                                       {"history", run->recorded->record}};
-    int rc = comparable_check(pair, 2, allow, refused, sizeof(refused), &unused, err);
+    comparable_check(pair, 2, allow, refused, sizeof(refused), &unused);
     findings_free(&unused);
-    *usable = !refused[0] && !find_again(&work->sides[PAIRING_BASE], run) &&
-              !find_again(&work->sides[PAIRING_OTHER], run);
     if (refused[0])
         log_warn("'%.150s' of the history is left out: its machine, software or options differ",
                  run->path);
-    return rc;
+    return !refused[0] && !find_again(&work->sides[PAIRING_BASE], run) &&
+           !find_again(&work->sides[PAIRING_OTHER], run);
 }
 
 static int check_sides(struct work *work, const char *allow, char *refused, size_t size,
@@ -130,14 +128,14 @@ static int check_sides(struct work *work, const char *allow, char *refused, size
         for (size_t i = 0; i < work->sides[side].n; i++)
             all[at++] =
                 (struct comparable){side_names[side], work->sides[side].all[i].recorded->record};
-    int rc = comparable_check(all, n, allow, refused, size, &work->findings, err);
+    comparable_check(all, n, allow, refused, size, &work->findings);
     free(all);
-    return rc;
+    return 0;
 }
 
 /* Chooses the runs that are compared: `analyses` and `busy` have room for all runs of all sides. */
-static int fill_sides(const struct work *work, const char *allow, const struct analysis **analyses,
-                      const char **busy, struct pairing_runs sides[PAIRING_SIDES], struct err *err)
+static void fill_sides(const struct work *work, const char *allow, const struct analysis **analyses,
+                       const char **busy, struct pairing_runs sides[PAIRING_SIDES])
 {
     for (int side = 0; side < PAIRING_SIDES; side++) {
         struct pairing_runs *filled = &sides[side];
@@ -145,68 +143,58 @@ static int fill_sides(const struct work *work, const char *allow, const struct a
         for (size_t i = 0; i < work->sides[side].n; i++) {
             const struct run *run = &work->sides[side].all[i];
             const struct finding *found = busy_among(&run->recorded->findings);
-            bool usable = true;
-            int rc = side == PAIRING_HISTORY ? check_earlier(work, run, allow, &usable, err) : 0;
-            if (rc)
-                return rc;
             busy[filled->n] = found ? found->sentence : NULL;
-            if (usable)
+            if (side != PAIRING_HISTORY || is_usable(work, run, allow))
                 analyses[filled->n++] = &run->recorded->analysis;
         }
         analyses += filled->n;
         busy += filled->n;
     }
-    return 0;
 }
 
 /* A smaller change of the machine itself explains nothing. */
 static const double reported_share = 0.01;
 
 /* Warns of a machine that changed; the verdicts already account for that. */
-static int report_machine_change(const struct comparisons *comparisons, double threshold,
-                                 struct findings *findings, struct err *err)
+static void report_machine_change(const struct comparisons *comparisons, double threshold,
+                                  struct findings *findings)
 {
-    struct finding finding = {
+    const struct finding finding = {
         .id = "machine_moved",
         .severity = comparisons->machine_change_beyond > threshold ? FINDING_DOUBT : FINDING_NOTE,
         .subject = "the machine itself"};
-    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s",
-                   comparisons->machine_change_text);
-    return comparisons->machine_change_beyond > reported_share
-               ? findings_add(findings, &finding, err)
-               : 0;
+    if (comparisons->machine_change_beyond > reported_share)
+        findings_putf(findings, &finding, "%s", comparisons->machine_change_text);
 }
 
 /* Turns verdicts that rest on disturbed runs into UNCLEAR. */
-static int doubt_disturbed(struct work *work, const char *allow,
-                           const struct pairing_runs sides[PAIRING_SIDES], struct err *err)
+static void doubt_disturbed(struct work *work, const char *allow,
+                            const struct pairing_runs sides[PAIRING_SIDES])
 {
     char *said = work->comparisons.disturbed;
-    struct finding finding = {.id = "sides_disturbed", .severity = FINDING_DOUBT};
+    const struct finding finding = {.id = "sides_disturbed", .severity = FINDING_DOUBT};
     if (comparisons_paired(&work->comparisons) && !comparable_is_allowed(allow, COMPARABLE_BUSY))
         disturbed_doubt(sides, &work->comparisons);
     if (!said[0])
-        return 0;
+        return;
     said[0] = (char)toupper((unsigned char)said[0]);
-    text_set(finding.sentence,
-             "%s. Measure again while the machine is quiet, or add '--allow busy'.", said);
-    return findings_add(&work->findings, &finding, err);
+    findings_putf(&work->findings, &finding,
+                  "%s. Measure again while the machine is quiet, or add '--allow busy'.", said);
 }
 
 /* Advice for an inconclusive comparison. */
-static int advise(struct work *work, struct err *err)
+static void advise(struct work *work)
 {
     bool few = work->sides[PAIRING_BASE].n < RUN_SPREAD_RUNS_LEAST ||
                work->sides[PAIRING_OTHER].n < RUN_SPREAD_RUNS_LEAST;
-    struct finding finding = {.id = "few_runs", .severity = FINDING_NOTE};
+    const struct finding finding = {.id = "few_runs", .severity = FINDING_NOTE};
     if (comparisons_decided(&work->comparisons) || work->comparisons.disturbed[0] ||
         !comparisons_count(&work->comparisons, OUTCOME_UNCLEAR))
-        return 0;
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "Equal runs differ from each other by as much. For a verdict %smeasure both "
-                   "sides in the same rounds: 'contend ab'.",
-                   few ? "give each side five runs, taken in turns, or " : "");
-    return findings_add(&work->findings, &finding, err);
+        return;
+    findings_putf(&work->findings, &finding,
+                  "Equal runs differ from each other by as much. For a verdict %smeasure both "
+                  "sides in the same rounds: 'contend ab'.",
+                  few ? "give each side five runs, taken in turns, or " : "");
 }
 
 /* The option --time of the runs, 0 = default. Comparable sides have the same. */
@@ -217,14 +205,13 @@ static double round_s_of(const struct work *work)
 }
 
 /* The verdict comes before its doubts. */
-static int add_first(struct findings *findings, const struct finding *finding, struct err *err)
+static void add_first(struct findings *findings, const struct finding *finding)
 {
-    int rc = findings_add(findings, finding, err);
-    if (rc)
-        return rc;
+    findings_put(findings, finding);
+    if (findings->failed)
+        return;
     memmove(&findings->all[1], &findings->all[0], (findings->n - 1) * sizeof(*finding));
     findings->all[0] = *finding;
-    return 0;
 }
 
 static int compare(struct work *work, const struct compare_args *args, const struct cli *cli,
@@ -240,10 +227,10 @@ static int compare(struct work *work, const struct compare_args *args, const str
     const char **busy = calloc(n + 1, sizeof(const void *));
     int rc = analyses && busy ? check_sides(work, args->allow, refused, sizeof(refused), err)
                               : err_set(err, -ENOMEM, "out of memory for %zu results", n);
-    if (!rc)
-        rc = fill_sides(work, args->allow, analyses, busy, sides, err);
-    if (!rc)
+    if (!rc) {
+        fill_sides(work, args->allow, analyses, busy, sides);
         rc = compare_across_fill(args, work->sides, sides, err);
+    }
     if (!rc)
         rc = compare_make(sides,
                           &(struct compare_options){.threshold = args->threshold / 100,
@@ -251,21 +238,19 @@ static int compare(struct work *work, const struct compare_args *args, const str
                                                     .refused = refused[0] ? refused : NULL},
                           &work->comparisons, err);
     if (!rc)
-        rc = doubt_disturbed(work, args->allow, sides, err);
-    if (!rc)
-        rc = report_machine_change(&work->comparisons, args->threshold / 100, &work->findings, err);
+        doubt_disturbed(work, args->allow, sides);
     free(analyses);
     free(busy);
-    if (!rc)
-        rc = compare_across_advise(&work->comparisons, work->sides, cli, nbase, &work->findings,
-                                   err);
     if (rc)
         return rc;
+    report_machine_change(&work->comparisons, args->threshold / 100, &work->findings);
+    compare_across_advise(&work->comparisons, work->sides, cli, nbase, &work->findings);
     comparisons_to_finding(&work->comparisons, &whole);
     if (refused[0])
         text_set(whole.sentence, "No verdict: %s.", refused);
-    rc = add_first(&work->findings, &whole, err);
-    return rc ? rc : advise(work, err);
+    add_first(&work->findings, &whole);
+    advise(work);
+    return findings_check(&work->findings, err);
 }
 
 static int read_sides(const struct cmd_env *env, const struct compare_args *args,
@@ -283,21 +268,19 @@ static int read_sides(const struct cmd_env *env, const struct compare_args *args
 
 static json_t *paths_to_json(const struct runs *runs)
 {
-    json_t *array = json_array();
-    for (size_t i = 0; i < runs->n; i++)
-        (void)json_array_append_new(array, json_value_text(runs->all[i].path));
-    return array;
+    return JSON_ARRAY(run, runs->all, runs->n, json_value_text(run->path));
 }
 
 static int print_json(const struct work *work, int code)
 {
-    return cmd_print_json(json_pack("{s:o, s:o, s:o, s:i, s:o, s:o}", "base",
-                                    paths_to_json(&work->sides[PAIRING_BASE]), "new",
-                                    paths_to_json(&work->sides[PAIRING_OTHER]), "history",
-                                    paths_to_json(&work->sides[PAIRING_HISTORY]), "exit_code", code,
-                                    "comparisons", comparisons_to_json(&work->comparisons),
-                                    "findings", findings_to_json(&work->findings)),
-                          2);
+    const struct runs *sides = work->sides;
+    return cmd_print_json(
+        json_value_object("base:o new:o history:o exit_code:i comparisons:o findings:o",
+                          paths_to_json(&sides[PAIRING_BASE]), paths_to_json(&sides[PAIRING_OTHER]),
+                          paths_to_json(&sides[PAIRING_HISTORY]), code,
+                          comparisons_to_json(&work->comparisons),
+                          findings_to_json(&work->findings)),
+        2);
 }
 
 static int print(const struct work *work, const struct compare_args *args, int code)

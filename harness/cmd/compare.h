@@ -23,10 +23,10 @@ int compare_across_fill(const struct compare_args *args, const struct runs runs[
                         struct pairing_runs sides[PAIRING_SIDES], struct err *err);
 
 /* Adds a finding if rows have no pair as placements or options differ, with the commands that
- * compare them; `names` are the sides as typed. The only error is -ENOMEM. */
-int compare_across_advise(const struct comparisons *comparisons,
-                          const struct runs sides[PAIRING_SIDES], const struct cli *cli,
-                          size_t nbase, struct findings *findings, struct err *err);
+ * compare them; `names` are the sides as typed. */
+void compare_across_advise(const struct comparisons *comparisons,
+                           const struct runs sides[PAIRING_SIDES], const struct cli *cli,
+                           size_t nbase, struct findings *findings);
 
 /* `contend compare --history DIR`, without results to compare. Returns the exit code. */
 int compare_history(const struct cmd_env *env, const struct compare_args *args);

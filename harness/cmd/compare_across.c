@@ -164,15 +164,15 @@ static const char *format_across(const struct cli *cli, size_t nbase)
     return text;
 }
 
-int compare_across_advise(const struct comparisons *comparisons,
-                          const struct runs sides[PAIRING_SIDES], const struct cli *cli,
-                          size_t nbase, struct findings *findings, struct err *err)
+void compare_across_advise(const struct comparisons *comparisons,
+                           const struct runs sides[PAIRING_SIDES], const struct cli *cli,
+                           size_t nbase, struct findings *findings)
 {
     enum placement chosen[2];
     char list[2][120];
     struct finding finding = {.id = "rows_apart", .severity = FINDING_NOTE};
     if (!comparisons->apart[0])
-        return 0;
+        return;
     bool single = true;
     for (int side = 0; side < 2; side++)
         single =
@@ -192,5 +192,5 @@ int compare_across_advise(const struct comparisons *comparisons,
                  "Placements differ: %s in base, %s in new. To compare one of each, add '--across "
                  "--placement BASE,NEW'.",
                  list[0], list[1]);
-    return findings_add(findings, &finding, err);
+    findings_put(findings, &finding);
 }

@@ -96,21 +96,20 @@ static bool failed_at_last(const struct reading *reading)
 }
 
 /* A missing value cannot become slower, so failed runs have a finding of their own. */
-static int report_failed(const struct reading *reading, struct findings *findings, struct err *err)
+static void report_failed(const struct reading *reading, struct findings *findings)
 {
     struct finding finding = {.id = "history_failed",
                               .severity = failed_at_last(reading) ? FINDING_DOUBT : FINDING_NOTE,
                               .value = NAN,
                               .low = NAN,
                               .high = NAN};
-    if (!reading->failed)
-        return 0;
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "A benchmark failed in %u of %zu runs and has no figures there, the last time "
-                   "in the run of %s%s: %s.",
-                   reading->failed, reading->history.nruns, reading->failed_at,
-                   failed_at_last(reading) ? ", the latest" : "", reading->failed_what);
-    return findings_add(findings, &finding, err);
+    if (reading->failed)
+        findings_putf(
+            findings, &finding,
+            "A benchmark failed in %u of %zu runs and has no figures there, the last time "
+            "in the run of %s%s: %s.",
+            reading->failed, reading->history.nruns, reading->failed_at,
+            failed_at_last(reading) ? ", the latest" : "", reading->failed_what);
 }
 
 static int add_rows(struct history *history, const struct recorded *recorded, struct err *err)
@@ -246,8 +245,7 @@ static int judge(struct reading *reading, struct err *err)
     struct findings findings = {0};
     double percent = reading->args->threshold > 0 ? reading->args->threshold : threshold_percent;
     int rc = history_judge(&reading->history, percent / 100, &findings, err);
-    if (!rc)
-        rc = report_failed(reading, &findings, err);
+    report_failed(reading, &findings);
     if (!rc && reading->args->out)
         rc = draw(reading, err);
     if (rc)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "harness/cmd/cli_main.h"
-#include "harness/cmd/common/help.h"
+#include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/session/all.h"
 #include "harness/lib/similar.h"

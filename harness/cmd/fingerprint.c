@@ -8,9 +8,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "harness/cmd/common/child_run.h"
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/common/page.h"
+#include "harness/cmd/common/start.h"
 #include "harness/cmd/fingerprint_sources.h"
 #include "harness/lib/str.h"
 #include "harness/lib/sys/log.h"

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "harness/cmd/common/child_run.h"
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/common/page.h"
+#include "harness/cmd/common/start.h"
 #include "harness/lib/similar.h"
 #include "harness/lib/str.h"
 #include "harness/lib/sys/affinity.h"

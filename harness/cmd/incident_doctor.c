@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "harness/cmd/common/child_run.h"
+#include "harness/cmd/common/start.h"
 #include "harness/cmd/incident.h"
 #include "harness/engine/worker/launch.h"
 #include "harness/lib/str.h"
@@ -297,8 +297,7 @@ int incident_ask_doctor(const struct incident_work *work, const struct incident 
     *doctor = (struct incident_doctor){.gain = NAN, .low = NAN, .high = NAN};
     if (!examination)
         return err_set(err, -ENOMEM, "no memory to ask doctor");
-    (void)snprintf(examination->counters, sizeof(examination->counters), "%.4000s/%s/progress",
-                   work->dir, incident->scenario.name);
+    text_set(examination->counters, "%.4000s/%s/progress", work->dir, incident->scenario.name);
     int rc = launch_find_program(examination->program, sizeof(examination->program), err);
     if (!rc)
         rc = make_counters(examination->counters, err);

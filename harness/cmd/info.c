@@ -163,12 +163,10 @@ static void print_distances(const struct topo *topo)
 static void print_health(const struct topo_gpu *gpu)
 {
     struct findings findings = {0};
-    struct err err;
     const char *line = gpu_health_format(gpu->health);
     if (line[0])
         text_field(INDENT, "", "%s", line);
-    if (gpu_health_judge(gpu->health, topo_gpu_name(gpu), &findings, &err))
-        log_error("%s", err.msg);
+    gpu_health_judge(gpu->health, topo_gpu_name(gpu), &findings);
     for (size_t i = 0; i < findings.n; i++)
         text_field(INDENT, findings.all[i].severity == FINDING_BAD ? "            !" : "", "%s",
                    findings.all[i].sentence);
@@ -235,9 +233,9 @@ static void print_topo(const struct topo *topo)
 static int print_findings(const struct topo *topo, struct err *err)
 {
     struct findings findings = {0};
-    int rc = topo_check(topo, &findings, err);
-    if (!rc)
-        doc_print_findings(&findings, stdout, false);
+    topo_check(topo, &findings);
+    doc_print_findings(&findings, stdout, false);
+    int rc = findings_check(&findings, err);
     findings_free(&findings);
     return rc;
 }

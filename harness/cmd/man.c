@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "harness/cmd/common/cmd.h"
-#include "harness/cmd/common/help.h"
 #include "harness/lib/str.h"
 #include "harness/plan/plan.h"
 #include "version.h"

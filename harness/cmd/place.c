@@ -99,18 +99,17 @@ static bool binds_memory(const struct plan *plan)
 }
 
 /* Adds findings about limits and settings of this process that would defeat the plan. */
-static int find_here(const struct topo *topo, const struct plan *plan, struct findings *findings,
-                     struct err *err)
+static void find_here(const struct topo *topo, const struct plan *plan, struct findings *findings)
 {
-    int rc = inherited_check(plan, getenv, findings, err);
-    if (rc || !binds_memory(plan) || !memory_is_refused(topo))
-        return rc;
-    struct finding refused = {.id = "memory_refused",
-                              .severity = FINDING_DOUBT,
-                              .subject = "memory",
-                              .sentence = "the kernel refuses memory policies here (a container "
-                                          "without CAP_SYS_NICE?): CPUs are bound, memory is not"};
-    return findings_add(findings, &refused, err);
+    static const struct finding refused = {
+        .id = "memory_refused",
+        .severity = FINDING_DOUBT,
+        .subject = "memory",
+        .sentence = "the kernel refuses memory policies here (a container "
+                    "without CAP_SYS_NICE?): CPUs are bound, memory is not"};
+    inherited_check(plan, getenv, findings);
+    if (binds_memory(plan) && memory_is_refused(topo))
+        findings_put(findings, &refused);
 }
 
 static void log_findings(const struct findings *findings)
@@ -149,11 +148,10 @@ static int print_plan(const struct topo *topo, const struct plan *plan,
     for (unsigned w = 0; w < plan->nworkers; w++)
         print_row(topo, w, &plan->workers[w]);
     struct findings findings = {0};
-    int rc = plan_check(topo, plan, &findings, err);
-    if (!rc)
-        rc = find_here(topo, plan, &findings, err);
-    if (!rc)
-        doc_print_findings(&findings, stdout, false);
+    plan_check(topo, plan, &findings);
+    find_here(topo, plan, &findings);
+    doc_print_findings(&findings, stdout, false);
+    int rc = findings_check(&findings, err);
     findings_free(&findings);
     return rc ? rc : print_commands(topo, plan, args, err);
 }
@@ -162,11 +160,10 @@ static int print_json(const struct topo *topo, const struct plan *plans, int n)
 {
     const struct plan *all[PLACEMENTS];
     struct findings here = {0};
-    struct err err = {0};
     for (int i = 0; i < n; i++) {
         all[i] = &plans[i];
-        if (plans[i].nworkers && !here.n && find_here(topo, &plans[i], &here, &err))
-            log_error("%s", err.msg);
+        if (plans[i].nworkers && !here.n)
+            find_here(topo, &plans[i], &here);
     }
     log_findings(&here);
     findings_free(&here);
@@ -232,8 +229,9 @@ static int make_plans(const struct topo *topo, const struct place_args *args,
 static int report_machine(const struct topo *topo, struct err *err)
 {
     struct findings findings = {0};
-    int rc = topo_check(topo, &findings, err);
+    topo_check(topo, &findings);
     log_findings(&findings);
+    int rc = findings_check(&findings, err);
     findings_free(&findings);
     return rc;
 }
@@ -342,27 +340,28 @@ static int place(struct place_args *args)
 }
 
 /* A kubelet needs a core for the system. If the plan leaves no core free, reserves one. */
-static int choose_for_kubelet(const struct topo *topo, const struct place_args *args,
-                              struct plan *plan, struct findings *findings, struct err *err)
+static void choose_for_kubelet(const struct topo *topo, const struct place_args *args,
+                               struct plan *plan, struct findings *findings)
 {
+    static const struct finding finding = {
+        .id = "core_reserved",
+        .severity = FINDING_NOTE,
+        .subject = "reserve",
+        .sentence = "one core is reserved for the system, as with --reserve "
+                    "1: a kubelet without one gives no pod exclusive CPUs"};
     struct place_args reserving = *args;
     struct plan smaller = {0};
     struct err why;
     if (args->emit != EMIT_K8S || args->plan.reserve || emit_leaves_core(topo, plan))
-        return 0;
+        return;
     reserving.plan.reserve = 1;
     if (choose(topo, &reserving, &smaller, &why)) {
         plan_free(&smaller);
-        return 0; /* emit_text says what is missing */
+        return; /* emit_text says what is missing */
     }
     plan_free(plan);
     *plan = smaller;
-    struct finding finding = {.id = "core_reserved",
-                              .severity = FINDING_NOTE,
-                              .subject = "reserve",
-                              .sentence = "one core is reserved for the system, as with --reserve "
-                                          "1: a kubelet without one gives no pod exclusive CPUs"};
-    return findings_add(findings, &finding, err);
+    findings_put(findings, &finding);
 }
 
 /* The text contains findings about the plan. Findings about this process go only to stderr. */
@@ -370,9 +369,7 @@ static int print_text(const struct topo *topo, const struct plan *plan,
                       const struct place_args *args, struct findings *findings, struct err *err)
 {
     struct emit_job job = job_of(topo, plan, args);
-    int rc = plan_check(topo, plan, findings, err);
-    if (rc)
-        return rc;
+    plan_check(topo, plan, findings);
     job.findings = findings;
     char *text = emit_text((enum emit_format)args->emit, &job, err);
     if (!text)
@@ -382,9 +379,9 @@ static int print_text(const struct topo *topo, const struct plan *plan,
     else
         (void)fputs(text, stdout);
     free(text);
-    rc = find_here(topo, plan, findings, err);
+    find_here(topo, plan, findings);
     log_findings(findings);
-    return rc;
+    return findings_check(findings, err);
 }
 
 static int emit(struct place_args *args)
@@ -400,10 +397,10 @@ static int emit(struct place_args *args)
         rc = take_default(&topo, args, &err);
     if (!rc)
         rc = choose(&topo, args, &plan, &err);
-    if (!rc)
-        rc = choose_for_kubelet(&topo, args, &plan, &findings, &err);
-    if (!rc)
+    if (!rc) {
+        choose_for_kubelet(&topo, args, &plan, &findings);
         rc = print_text(&topo, &plan, args, &findings, &err);
+    }
     if (rc)
         log_error("%s", err.msg);
     findings_free(&findings);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/cmd/common/help.h"
+#include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/fingerprint.h"
 #include "harness/cmd/incident.h"
@@ -14,12 +14,10 @@
 #include "harness/lib/sys/log.h"
 #include "harness/verdict/runs/dosing.h"
 
-static int judge_doses(const void *arg, const struct analysis *analysis, struct findings *findings,
-                       struct err *err)
+static void judge_doses(const void *arg, const struct analysis *analysis, struct findings *findings)
 {
     (void)arg;
     dosing_judge(analysis, findings);
-    return findings_check(findings, err);
 }
 
 /* True if the command line or a scenario has several doses of contention. */

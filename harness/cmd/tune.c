@@ -19,11 +19,9 @@ static int after_round(void *arg, const struct verdict *verdict, struct result *
     return tune_next(arg, &verdict->analysis, result, err);
 }
 
-static int judge(const void *arg, const struct analysis *analysis, struct findings *findings,
-                 struct err *err)
+static void judge(const void *arg, const struct analysis *analysis, struct findings *findings)
 {
     tune_judge(arg, analysis, findings);
-    return findings_check(findings, err);
 }
 
 static void after_arm(void *arg, struct result *result)
@@ -34,12 +32,10 @@ static void after_arm(void *arg, struct result *result)
         log_warn("%s", warning);
 }
 
-static int judge_cores(const void *arg, const struct analysis *analysis, struct findings *findings,
-                       struct err *err)
+static void judge_cores(const void *arg, const struct analysis *analysis, struct findings *findings)
 {
     (void)arg;
     sizing_judge(analysis, findings);
-    return findings_check(findings, err);
 }
 
 /* --cores: measures every number of cores in each round, without a search. */

@@ -12,6 +12,7 @@
 #include "harness/comms/plugin/names.h"
 #include "harness/lib/str.h"
 #include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
 #include "harness/lib/units.h"
 #include "harness/show/figures/dat.h"
 #include "harness/show/figures/files.h"
@@ -170,9 +171,8 @@ static void put_time_axes(const struct comms_view *view, const struct bins *bins
         if (bins->has[func])
             (void)names_add(&curves.names, comms_func_name(func));
     if (view->timeline.dropped)
-        (void)snprintf(rest, sizeof(rest),
-                       "Not shown: the first %s events, as each log keeps the last %d",
-                       units_si((double)view->timeline.dropped), COMMS_EVENTS);
+        text_set(rest, "Not shown: the first %s events, as each log keeps the last %d",
+                 units_si((double)view->timeline.dropped), COMMS_EVENTS);
     dat_begin("Bytes over time, by collective",
               "As requested by the program, all ranks together, by the time of enqueueing", rest,
               CURVES_COLUMNS, out);
@@ -238,8 +238,7 @@ static void choose_bars(struct sizes *sizes)
             return;
         bool own = sizes->bars < BARS;
         int at = own ? sizes->bars++ : BARS - 1;
-        (void)snprintf(sizes->name[at], sizeof(sizes->name[at]), "%s",
-                       own ? comms_func_name(best) : "others");
+        text_set(sizes->name[at], "%s", own ? comms_func_name(best) : "others");
         for (int b = 0; b < COMMS_SIZES; b++)
             sizes->bar[at][b] += sizes->calls[best][b];
         sizes->all[best] = 0;
@@ -263,8 +262,7 @@ static void put_size_heading(const struct sizes *sizes, FILE *out)
 {
     char rest[LINE] = "";
     if (sizes->any_size)
-        (void)snprintf(rest, sizeof(rest), "Not shown: %s calls of unknown size",
-                       units_si((double)sizes->any_size));
+        text_set(rest, "Not shown: %s calls of unknown size", units_si((double)sizes->any_size));
     dat_begin("Sizes of calls, by collective",
               "Calls by size as requested by the program, in powers of two; collectives: those of "
               "one rank",

@@ -212,20 +212,19 @@ static void judge_unidentified(struct judge *judge, size_t unidentified)
                         unidentified);
 }
 
-int comms_judge(const struct comms_logs *logs, const struct comms *comms, struct findings *findings,
-                struct err *err)
+void comms_judge(const struct comms_logs *logs, const struct comms *comms,
+                 struct findings *findings)
 {
-    struct judge judge = {.about = {findings, err}};
+    struct judge judge = {.about = {findings}};
     for (size_t i = 0; i < comms->n; i++)
         judge.counted |= comms->communicator[i].ndone > 0;
     judge_logs(&judge, logs);
     judge_unidentified(&judge, comms->unidentified);
-    for (size_t i = 0; i < comms->n && !judge.about.rc; i++) {
+    for (size_t i = 0; i < comms->n; i++) {
         judge.communicator = &comms->communicator[i];
         judge.about.subject = comms_call_communicator(judge.communicator, i);
         judge_communicator(&judge);
     }
-    return judge.about.rc;
 }
 
 /* Thresholds: small calls per larger call, from which on small calls dominate; small calls in a row
@@ -417,26 +416,23 @@ static void judge_sends(struct usage_judge *usage_judge)
         add_sends(usage_judge->communicator, &sends);
         report_uneven(usage_judge, &sends);
     } else {
-        usage_judge->about.rc =
-            err_set(usage_judge->about.err, -ENOMEM, "no memory for %zu ranks", n);
+        usage_judge->about.findings->failed = true;
     }
     free(sends.by_rank);
     free(sends.by_pair);
 }
 
-int comms_usage_judge(const struct comms *comms, const struct comms_timeline *timeline,
-                      struct findings *findings, struct err *err)
+void comms_usage_judge(const struct comms *comms, const struct comms_timeline *timeline,
+                       struct findings *findings)
 {
-    struct usage_judge usage_judge = {.timeline = timeline, .about = {findings, err}};
-    for (size_t i = 0; i < comms->n && !usage_judge.about.rc; i++) {
+    struct usage_judge usage_judge = {.timeline = timeline, .about = {findings}};
+    for (size_t i = 0; i < comms->n; i++) {
         usage_judge.communicator = &comms->communicator[i];
         usage_judge.at = i;
         usage_judge.about.subject = comms_call_communicator(usage_judge.communicator, i);
-        for (uint32_t func = COMMS_ALL_REDUCE; func < COMMS_FUNCS && !usage_judge.about.rc; func++)
+        for (uint32_t func = COMMS_ALL_REDUCE; func < COMMS_FUNCS; func++)
             if (func != COMMS_RECV)
                 judge_small(&usage_judge, func);
-        if (!usage_judge.about.rc)
-            judge_sends(&usage_judge);
+        judge_sends(&usage_judge);
     }
-    return usage_judge.about.rc;
 }

@@ -6,9 +6,8 @@
 #include "harness/comms/total.h"
 #include "harness/lib/finding.h"
 
-/* -ENOMEM only. */
-int comms_judge(const struct comms_logs *logs, const struct comms *comms, struct findings *findings,
-                struct err *err);
+void comms_judge(const struct comms_logs *logs, const struct comms *comms,
+                 struct findings *findings);
 
 /* "communicator 2 (dp, 0000000000001a2b)", its name in all output; `at` counts from 0.
  */
@@ -43,9 +42,8 @@ struct comms_knee {
 };
 struct comms_knee comms_knee_of(const struct comms_communicator *communicator, uint32_t func);
 
-/* Appends the findings. Errors: -ENOMEM only. */
-int comms_usage_judge(const struct comms *comms, const struct comms_timeline *timeline,
-                      struct findings *findings, struct err *err);
+void comms_usage_judge(const struct comms *comms, const struct comms_timeline *timeline,
+                       struct findings *findings);
 
 /* ---- view.c ---- */
 

@@ -1,22 +1,16 @@
 #include "harness/comms/json.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "harness/comms/plugin/names.h"
 #include "harness/lib/str.h"
 #include "harness/record/json_value.h"
 
-static json_t *uint_to_json(uint64_t value)
+/* The smallest size of a bucket; -1 if the size was not kept. */
+static int64_t bucket_bytes(uint32_t bucket)
 {
-    return json_integer((json_int_t)value);
-}
-
-/* The smallest size of a bucket; null if the size was not kept. */
-static json_t *bucket_to_json(uint32_t bucket)
-{
-    if (bucket > 64)
-        return json_null();
-    return uint_to_json(bucket ? 1ull << (bucket - 1) : 0);
+    return bucket > 64 ? -1 : bucket ? (int64_t)(1ull << (bucket - 1)) : 0;
 }
 
 /* Calls by size. */
@@ -25,71 +19,58 @@ static json_t *sizes_to_json(const uint64_t *calls)
     json_t *sizes = json_array();
     for (uint32_t b = 0; b < COMMS_SIZES; b++)
         if (calls[b])
-            (void)json_array_append_new(sizes,
-                                        json_pack("{s:o, s:o}", "from_bytes", bucket_to_json(b),
-                                                  "calls", uint_to_json(calls[b])));
+            json_value_append(&sizes,
+                              json_value_object("from_bytes:N calls:I", bucket_bytes(b), calls[b]));
     return sizes;
 }
 
 static json_t *log_to_json(const struct comms_log *log)
 {
-    return json_pack(
-        "{s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "file",
-        json_value_text(log->name), "host", json_value_text(log->header.host), "pid",
-        uint_to_json((uint64_t)log->header.pid), "program", json_value_text(log->header.program),
-        "interface", (int)log->header.interface, "start_ns", uint_to_json(log->header.start_ns),
-        "events", uint_to_json(log->all_events), "events_dropped", uint_to_json(log->dropped),
-        "unknown_events", uint_to_json(log->header.unknown_events), "timed_every",
-        uint_to_json(log->header.timed_every), "untimed", uint_to_json(log->header.untimed));
+    const struct comms_header *header = &log->header;
+    return json_value_object("file:t host:t pid:I program:t interface:i start_ns:I events:I "
+                             "events_dropped:I unknown_events:I timed_every:I untimed:I",
+                             log->name, header->host, (int64_t)header->pid, header->program,
+                             (int)header->interface, header->start_ns, (int64_t)log->all_events,
+                             (int64_t)log->dropped, (int64_t)header->unknown_events,
+                             (int64_t)header->timed_every, (int64_t)header->untimed);
 }
 
-static json_t *present_to_json(const struct comms_communicator *communicator)
+static json_t *rank_to_json(const struct comms_rank *rank)
 {
-    return JSON_LIST(rank, communicator->present, communicator->npresent,
-                     json_pack("{s:i, s:o, s:s, s:o}", "rank", (int)rank->rank, "file",
-                               json_value_text(rank->log->name), "state",
-                               rank->member->state == COMMS_ALIVE ? "alive" : "finalized", "gpu",
-                               json_value_text_or_null(rank->gpu)));
+    return json_value_object("rank:i file:t state:t gpu:T", rank->rank, rank->log->name,
+                             rank->member->state == COMMS_ALIVE ? "alive" : "finalized", rank->gpu);
 }
 
 static json_t *line_to_json(const struct comms_line *line, uint32_t nranks)
 {
     const struct comms_speed speed = comms_line_speed(line, nranks);
-    return json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-                     "collective", comms_func_name(line->func), "algorithm",
-                     comms_algo_name(line->algo), "protocol", comms_proto_name(line->proto),
-                     "captured", line->captured, "calls", uint_to_json(line->calls), "bytes",
-                     uint_to_json(line->bytes), "calls_least", uint_to_json(line->least),
-                     "calls_most", uint_to_json(line->most), "sizes", sizes_to_json(line->sizes),
-                     "timed_calls", uint_to_json(line->timed_calls), "time_s",
-                     json_value_real(speed.time), "algbw", json_value_real(speed.algbw), "busbw",
-                     json_value_real(speed.busbw));
+    return json_value_object(
+        "collective:t algorithm:t protocol:t captured:b calls:I bytes:I calls_least:I calls_most:I "
+        "sizes:o timed_calls:I time_s:r algbw:r busbw:r",
+        comms_func_name(line->func), comms_algo_name(line->algo), comms_proto_name(line->proto),
+        line->captured, line->calls, line->bytes, line->least, line->most,
+        sizes_to_json(line->sizes), line->timed_calls, speed.time, speed.algbw, speed.busbw);
 }
 
 static json_t *done_to_json(const struct comms_done *done)
 {
     const struct comms_key *key = &done->count.key;
-    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:i, s:b, s:o, s:o, s:o, s:o}", "rank",
-                     (int)done->rank, "collective", comms_func_name(key->func), "datatype",
-                     comms_datatype_name(key->datatype), "algorithm", comms_algo_name(key->algo),
-                     "protocol", comms_proto_name(key->proto), "channels", (int)key->channels,
-                     "captured", (int)key->captured, "peer",
-                     key->peer < 0 ? json_null() : json_integer(key->peer), "from_bytes",
-                     bucket_to_json(key->bucket), "calls", uint_to_json(done->count.calls), "bytes",
-                     uint_to_json(done->count.bytes));
-}
-
-static json_t *row_to_json(const uint64_t *cells, size_t n, bool log)
-{
-    return JSON_LIST(cell, cells, n,
-                     log ? json_value_real(comms_log10(*cell)) : uint_to_json(*cell));
+    return json_value_object("rank:i collective:t datatype:t algorithm:t protocol:t channels:i "
+                             "captured:b peer:n from_bytes:N calls:I bytes:I",
+                             done->rank, comms_func_name(key->func),
+                             comms_datatype_name(key->datatype), comms_algo_name(key->algo),
+                             comms_proto_name(key->proto), (int)key->channels, (int)key->captured,
+                             (int)key->peer, bucket_bytes(key->bucket), done->count.calls,
+                             done->count.bytes);
 }
 
 static json_t *cells_to_json(const struct comms_matrix *matrix, const uint64_t *cells, bool log)
 {
     json_t *rows = json_array();
     for (size_t from = 0; from < matrix->n; from++)
-        (void)json_array_append_new(rows, row_to_json(cells + from * matrix->n, matrix->n, log));
+        json_value_append(&rows, JSON_ARRAY(cell, cells + from * matrix->n, matrix->n,
+                                            log ? json_value_real(comms_log10(*cell))
+                                                : json_integer((json_int_t)*cell)));
     return rows;
 }
 
@@ -98,11 +79,10 @@ static json_t *matrix_to_json(const struct comms_matrix *matrix)
 {
     if (!matrix->n)
         return json_null();
-    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "how", comms_how_name(matrix->how), "bytes",
-                     cells_to_json(matrix, matrix->bytes, false), "calls",
-                     cells_to_json(matrix, matrix->calls, false), "unknown_calls",
-                     uint_to_json(matrix->unknown_calls), "unknown_bytes",
-                     uint_to_json(matrix->unknown_bytes));
+    return json_value_object(
+        "how:t bytes:o calls:o unknown_calls:I unknown_bytes:I", comms_how_name(matrix->how),
+        cells_to_json(matrix, matrix->bytes, false), cells_to_json(matrix, matrix->calls, false),
+        matrix->unknown_calls, matrix->unknown_bytes);
 }
 
 /*
@@ -113,39 +93,37 @@ static json_t *arrival_to_json(const struct comms_arrival *arrival)
 {
     if (!arrival->calls)
         return json_null();
-    json_t *ranks = JSON_LIST(
-        rank, arrival->rank, arrival->n,
-        json_pack("{s:i, s:I, s:f, s:f, s:f}", "rank", (int)rank->rank, "last_calls",
-                  (json_int_t)rank->last, "late_s", (double)rank->late_ns / 1e9, "timed_s",
-                  (double)rank->timed_ns / 1e9, "waited_s", (double)rank->waited_ns / 1e9));
-    return json_pack("{s:I, s:f, s:I, s:o, s:o}", "calls", (json_int_t)arrival->calls, "span_s",
-                     (double)arrival->span_ns / 1e9, "timed_calls", (json_int_t)arrival->timed,
-                     "waited_share", json_value_real(comms_arrival_waited(arrival)), "ranks",
-                     ranks);
+    json_t *ranks =
+        JSON_ARRAY(rank, arrival->rank, arrival->n,
+                   json_value_object("rank:i last_calls:I late_s:r timed_s:r waited_s:r",
+                                     rank->rank, rank->last, (double)rank->late_ns / 1e9,
+                                     (double)rank->timed_ns / 1e9, (double)rank->waited_ns / 1e9));
+    return json_value_object("calls:I span_s:r timed_calls:I waited_share:r ranks:o",
+                             arrival->calls, (double)arrival->span_ns / 1e9, arrival->timed,
+                             comms_arrival_waited(arrival), ranks);
 }
 
 static json_t *communicator_to_json(const struct comms_communicator *communicator)
 {
-    json_t *calls = JSON_LIST(line, communicator->work.line, communicator->work.n,
-                              line_to_json(line, communicator->nranks));
-    json_t *done = JSON_LIST(each, communicator->done, communicator->ndone, done_to_json(each));
-    const char *id = str_fmt("%016" PRIx64, communicator->id);
-    return json_pack("{s:s, s:o, s:i, s:i, s:b, s:o, s:o, s:o, s:o, s:o}", "id", id, "name",
-                     json_value_text_or_null(communicator->name), "ranks",
-                     (int)communicator->nranks, "nodes", (int)communicator->nodes, "ranks_told",
-                     communicator->size_known, "present", present_to_json(communicator), "calls",
-                     calls, "matrix", matrix_to_json(&communicator->matrix), "arrival",
-                     arrival_to_json(&communicator->arrival), "done", done);
+    return json_value_object(
+        "id:t name:T ranks:i nodes:i ranks_told:b present:o calls:o matrix:o arrival:o done:o",
+        str_fmt("%016" PRIx64, communicator->id), communicator->name, communicator->nranks,
+        communicator->nodes, communicator->size_known,
+        JSON_ARRAY(rank, communicator->present, communicator->npresent, rank_to_json(rank)),
+        JSON_ARRAY(line, communicator->work.line, communicator->work.n,
+                   line_to_json(line, communicator->nranks)),
+        matrix_to_json(&communicator->matrix), arrival_to_json(&communicator->arrival),
+        JSON_ARRAY(done, communicator->done, communicator->ndone, done_to_json(done)));
 }
 
 /* ---- all together ---- */
 
 static json_t *gpu_to_json(const struct comms_total *total, const struct comms_gpu *gpu)
 {
-    return json_pack("{s:i, s:o, s:o, s:o, s:o}", "gpu", (int)(gpu - total->gpu), "name",
-                     json_value_text(comms_call_gpu(gpu)), "pci", json_value_text_or_null(gpu->pci),
-                     "host", json_value_text_or_null(gpu->log ? gpu->log->header.host : ""), "pid",
-                     gpu->log ? uint_to_json((uint64_t)gpu->log->header.pid) : json_null());
+    const struct comms_header *header = gpu->log ? &gpu->log->header : NULL;
+    return json_value_object("gpu:i name:t pci:T host:T pid:N", (int)(gpu - total->gpu),
+                             comms_call_gpu(gpu), gpu->pci, header ? header->host : "",
+                             header ? (int64_t)header->pid : (int64_t)-1);
 }
 
 /* The GPU of each rank. */
@@ -156,9 +134,8 @@ static json_t *ranks_to_json(const struct comms_view *view)
         for (uint32_t rank = 0; view->total.gpu_of[c] && rank < view->comms.communicator[c].nranks;
              rank++)
             if (view->total.gpu_of[c][rank] != COMMS_NO_GPU)
-                (void)json_array_append_new(ranks, json_pack("{s:i, s:i, s:i}", "communicator",
-                                                             (int)c, "rank", (int)rank, "gpu",
-                                                             (int)view->total.gpu_of[c][rank]));
+                json_value_append(&ranks, json_value_object("communicator:z rank:i gpu:i", c, rank,
+                                                            view->total.gpu_of[c][rank]));
     return ranks;
 }
 
@@ -167,42 +144,38 @@ static json_t *total_to_json(const struct comms_view *view)
     const struct comms_matrix *matrix = &view->total.matrix;
     if (view->total_note[0])
         return json_null();
-    return json_pack(
-        "{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "how",
-        comms_how_name(matrix->how), "assumed", view->total.assumed, "left_out",
-        uint_to_json(view->total.left_out), "gpus",
-        JSON_LIST(gpu, view->total.gpu, matrix->n, gpu_to_json(&view->total, gpu)), "ranks",
-        ranks_to_json(view), "bytes", cells_to_json(matrix, matrix->bytes, false), "calls",
-        cells_to_json(matrix, matrix->calls, false), "bytes_log10",
-        cells_to_json(matrix, matrix->bytes, true), "calls_log10",
-        cells_to_json(matrix, matrix->calls, true), "unknown_calls",
-        uint_to_json(matrix->unknown_calls), "unknown_bytes", uint_to_json(matrix->unknown_bytes));
+    return json_value_object(
+        "how:t assumed:b left_out:z gpus:o ranks:o bytes:o calls:o bytes_log10:o calls_log10:o "
+        "unknown_calls:I unknown_bytes:I",
+        comms_how_name(matrix->how), view->total.assumed, view->total.left_out,
+        JSON_ARRAY(gpu, view->total.gpu, matrix->n, gpu_to_json(&view->total, gpu)),
+        ranks_to_json(view), cells_to_json(matrix, matrix->bytes, false),
+        cells_to_json(matrix, matrix->calls, false), cells_to_json(matrix, matrix->bytes, true),
+        cells_to_json(matrix, matrix->calls, true), matrix->unknown_calls, matrix->unknown_bytes);
 }
 
 static json_t *link_to_json(const struct comms_view *view, const struct comms_link *link)
 {
-    return json_pack("{s:o, s:i, s:o, s:o, s:o}", "name",
-                     json_value_text(comms_call_link(&view->total, link)), "gpu", (int)link->gpu,
-                     "bytes", uint_to_json(link->bytes), "gbps",
-                     link->gbps > 0 ? json_real(link->gbps) : json_null(), "share",
-                     json_value_real(comms_link_share(&view->links, link)));
+    return json_value_object("name:t gpu:i bytes:I gbps:r share:r",
+                             comms_call_link(&view->total, link), link->gpu, link->bytes,
+                             link->gbps > 0 ? link->gbps : (double)NAN,
+                             comms_link_share(&view->links, link));
 }
 
 /* ---- what NVLink counted ---- */
 
-static json_t *nvlink_check_side_to_json(uint64_t called, uint64_t counted)
+static json_t *side_to_json(uint64_t called, uint64_t counted)
 {
-    return json_pack("{s:I, s:I, s:I, s:o}", "called_bytes", (json_int_t)called, "counted_bytes",
-                     (json_int_t)counted, "unexplained_bytes", (json_int_t)(counted - called),
-                     "ratio", called ? json_real((double)counted / (double)called) : json_null());
+    return json_value_object("called_bytes:I counted_bytes:I unexplained_bytes:I ratio:r", called,
+                             counted, (int64_t)(counted - called),
+                             called ? (double)counted / (double)called : (double)NAN);
 }
 
-static json_t *nvlink_check_gpu_to_json(const struct comms_nvlink_check_gpu *gpu)
+static json_t *nvlink_gpu_to_json(const struct comms_nvlink_check_gpu *gpu)
 {
-    return json_pack("{s:o, s:s, s:i, s:o, s:o}", "host", json_value_text(gpu->host), "pci_bdf",
-                     gpu->pci, "ranks", (int)gpu->ranks, "sent",
-                     nvlink_check_side_to_json(gpu->sum.sent, gpu->sum.counted_sent), "received",
-                     nvlink_check_side_to_json(gpu->sum.received, gpu->sum.counted_received));
+    return json_value_object("host:t pci_bdf:t ranks:z sent:o received:o", gpu->host, gpu->pci,
+                             gpu->ranks, side_to_json(gpu->sum.sent, gpu->sum.counted_sent),
+                             side_to_json(gpu->sum.received, gpu->sum.counted_received));
 }
 
 /* Machines without counts, and the reason that they recorded. */
@@ -212,9 +185,8 @@ static json_t *not_counted_to_json(const struct comms_counters *counters)
     for (size_t i = 0; i < counters->n; i++) {
         const char *why = comms_counted_why(&counters->counted[i]);
         if (why[0])
-            (void)json_array_append_new(all, json_pack("{s:o, s:o}", "host",
-                                                       json_value_text(counters->counted[i].host),
-                                                       "why", json_value_text(why)));
+            json_value_append(&all,
+                              json_value_object("host:t why:t", counters->counted[i].host, why));
     }
     return all;
 }
@@ -226,33 +198,30 @@ static json_t *not_counted_to_json(const struct comms_counters *counters)
  * with SIDE = {"called_bytes", "counted_bytes", "unexplained_bytes", "ratio" | null if nothing was
  * called}; null if no counters were read.
  */
-static json_t *nvlink_check_to_json(const struct comms_nvlink_check *nvlink_check,
-                                    const struct comms_counters *counters)
+static json_t *nvlink_to_json(const struct comms_view *view)
 {
-    if (!counters->n)
+    const struct comms_nvlink_check *check = &view->nvlink_check;
+    if (!view->counters.n)
         return json_null();
-    const struct comms_nvlink_check_sum sum = comms_nvlink_check_all(nvlink_check);
-    json_t *gpus =
-        JSON_LIST(gpu, nvlink_check->gpu, nvlink_check->n, nvlink_check_gpu_to_json(gpu));
-    return json_pack("{s:o, s:{s:o, s:o}, s:I, s:I, s:i, s:o}", "gpus", gpus, "all", "sent",
-                     nvlink_check_side_to_json(sum.sent, sum.counted_sent), "received",
-                     nvlink_check_side_to_json(sum.received, sum.counted_received), "flags_bytes",
-                     (json_int_t)sum.flags, "elsewhere_bytes", (json_int_t)nvlink_check->elsewhere,
-                     "left_out", (int)nvlink_check->left_out, "not_counted",
-                     not_counted_to_json(counters));
+    const struct comms_nvlink_check_sum sum = comms_nvlink_check_all(check);
+    json_t *all = json_value_object("sent:o received:o", side_to_json(sum.sent, sum.counted_sent),
+                                    side_to_json(sum.received, sum.counted_received));
+    return json_value_object(
+        "gpus:o all:o flags_bytes:I elsewhere_bytes:I left_out:z not_counted:o",
+        JSON_ARRAY(gpu, check->gpu, check->n, nvlink_gpu_to_json(gpu)), all, sum.flags,
+        check->elsewhere, check->left_out, not_counted_to_json(&view->counters));
 }
 
 /* ---- the whole ---- */
 
 json_t *comms_to_json(const struct comms_view *view)
 {
-    json_t *files = JSON_LIST(log, view->logs.log, view->logs.n, log_to_json(log));
-    json_t *all =
-        JSON_LIST(each, view->comms.communicator, view->comms.n, communicator_to_json(each));
-    json_t *links = JSON_LIST(link, view->links.link, view->links.n, link_to_json(view, link));
-    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version", 1, "logs", files,
-                     "communicators", all, "total", total_to_json(view), "links", links,
-                     "links_unknown_bytes", uint_to_json(view->links.unknown_bytes), "nvlink",
-                     nvlink_check_to_json(&view->nvlink_check, &view->counters), "findings",
-                     findings_to_json(&view->findings));
+    return json_value_object(
+        "schema_version:i logs:o communicators:o total:o links:o links_unknown_bytes:I nvlink:o "
+        "findings:o",
+        1, JSON_ARRAY(log, view->logs.log, view->logs.n, log_to_json(log)),
+        JSON_ARRAY(each, view->comms.communicator, view->comms.n, communicator_to_json(each)),
+        total_to_json(view),
+        JSON_ARRAY(link, view->links.link, view->links.n, link_to_json(view, link)),
+        view->links.unknown_bytes, nvlink_to_json(view), findings_to_json(&view->findings));
 }

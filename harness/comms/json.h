@@ -6,17 +6,6 @@
 
 #include "harness/comms/view.h"
 
-/* A JSON array of `item` for each of the `n` elements of `array`; `each` points to the element. */
-#define JSON_LIST(each, array, n, item)                                                            \
-    ({                                                                                             \
-        json_t *list_ = json_array();                                                              \
-        for (size_t i_ = 0; i_ < (n); i_++) {                                                      \
-            __auto_type each = &(array)[i_];                                                       \
-            (void)json_array_append_new(list_, (item));                                            \
-        }                                                                                          \
-        list_;                                                                                     \
-    })
-
 /*
  * {"schema_version": 1, "logs": [{"file", "host", "pid", "program", "interface", "start_ns",
  *   "events", "events_dropped", "unknown_events", "timed_every", "untimed"}],

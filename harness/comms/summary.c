@@ -331,7 +331,7 @@ static const struct comms_arrival_rank *find_late(const struct comms_arrival *ar
     return is_late && !(waited < 0.01) ? latest : NULL;
 }
 
-void comms_arrival_judge(const struct comms_arrival *arrival, struct findings_about *about)
+void comms_arrival_judge(const struct comms_arrival *arrival, const struct findings_about *about)
 {
     const struct comms_arrival_rank *latest = find_late(arrival);
     double calls = (double)arrival->calls;

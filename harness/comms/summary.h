@@ -107,6 +107,6 @@ void comms_arrival_report(const struct comms_arrival *arrival,
  * Reports comms_in_turn instead if one process has all ranks and the same rank is always last: a
  * thread that enqueues the ranks in turn does so.
  */
-void comms_arrival_judge(const struct comms_arrival *arrival, struct findings_about *about);
+void comms_arrival_judge(const struct comms_arrival *arrival, const struct findings_about *about);
 
 #endif

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,7 +83,7 @@ static int place_present(struct maker *maker, size_t c)
     for (size_t i = 0; i < communicator->npresent && !rc; i++) {
         const struct comms_rank *rank = &communicator->present[i];
         struct comms_gpu gpu = {.log = rank->log, .communicator = c, .rank = rank->rank};
-        (void)snprintf(gpu.pci, sizeof(gpu.pci), "%s", rank->gpu);
+        text_set(gpu.pci, "%s", rank->gpu);
         gpu.slot = gpu.pci[0] ? 0 : slot_of(communicator, i);
         if (gpu_of[rank->rank] != COMMS_NO_GPU) /* in two logs */
             continue;
@@ -218,7 +217,7 @@ static bool read_port(char *const cell[static COLUMNS], struct comms_port *port)
         !read_way(cell[WAY], &link->way) ||
         (link->way == GPU_WAY_NVLINK) != !pci_bdf_normalise(cell[TO], link->to))
         return false;
-    (void)snprintf(port->host, sizeof(port->host), "%s", cell[HOST]);
+    text_set(port->host, "%s", cell[HOST]);
     unsigned long links = strtoul(cell[LINKS], &links_end, 10);
     link->links = (unsigned)links;
     link->gbps = strtod(cell[GBPS], &end);

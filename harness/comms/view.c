@@ -136,11 +136,11 @@ static uint64_t excess(uint64_t more, uint64_t less)
     return by > slack + more / 100 ? by : 0;
 }
 
-static int report(const struct side *side, bool more, struct findings *findings, struct err *err)
+static void report(const struct side *side, bool more, struct findings *findings)
 {
-    struct findings_about about = {findings, err};
+    struct findings_about about = {findings};
     if (!side->gpu)
-        return 0;
+        return;
     about.subject = str_fmt("GPU %s of %s", side->gpu->pci, side->gpu->host);
     findings_report(
         &about, more ? "comms_unexplained" : "comms_not_counted", FINDING_DOUBT,
@@ -150,13 +150,12 @@ static int report(const struct side *side, bool more, struct findings *findings,
                "algorithms of unknown pairs, other processes)"
              : "the rest took other paths (PCIe, shared memory, reductions in NVSwitch), or other "
                "pairs than modelled");
-    return about.rc;
 }
 
 /* Reports comms_unexplained and comms_not_counted, each for the GPU with the largest difference, if
- * that is above 1% plus 1 MiB. Errors: -ENOMEM only. */
-static int comms_nvlink_check_judge(const struct comms_nvlink_check *nvlink_check,
-                                    struct findings *findings, struct err *err)
+ * that is above 1% plus 1 MiB. */
+static void comms_nvlink_check_judge(const struct comms_nvlink_check *nvlink_check,
+                                     struct findings *findings)
 {
     struct side more = {0}, less = {0};
     uint64_t most_more = 0, most_less = 0;
@@ -177,8 +176,8 @@ static int comms_nvlink_check_judge(const struct comms_nvlink_check *nvlink_chec
             most_less = under > most_less ? under : most_less;
         }
     }
-    int rc = report(&more, true, findings, err);
-    return rc ? rc : report(&less, false, findings, err);
+    report(&more, true, findings);
+    report(&less, false, findings);
 }
 
 static int make_total(struct comms_view *view, struct err *err)
@@ -190,18 +189,16 @@ static int make_total(struct comms_view *view, struct err *err)
 }
 
 /* A damaged file, such as a node leaves that loses power, does not hide the other files. */
-static int judge_unread(const struct comms_unread *unread, struct findings *findings,
-                        struct err *err)
+static void judge_unread(const struct comms_unread *unread, struct findings *findings)
 {
     enum { NAMED = 8 };
-    struct findings_about about = {findings, err, "left out"};
+    const struct findings_about about = {findings, "left out"};
     for (size_t i = 0; i < unread->n && i < NAMED; i++)
         if (i == NAMED - 1 && unread->n > NAMED)
             findings_report(&about, "comms_unreadable", FINDING_DOUBT,
                             "%zu more files, the first one: %s", unread->n - i, unread->why[i].msg);
         else
             findings_report(&about, "comms_unreadable", FINDING_DOUBT, "%s", unread->why[i].msg);
-    return about.rc;
 }
 
 /* Takes the file of exactly this name, without which links are unknown. */
@@ -232,10 +229,13 @@ int comms_view_make(const char *directory, struct comms_view *view, struct err *
         rc = comms_links_make(&view->total, &view->ports, &view->timeline, &view->links, err);
     if (!rc && !view->total_note[0])
         rc = comms_nvlink_check_make(&view->total, &view->counters, &view->nvlink_check, err);
-    rc = rc ? rc : judge_unread(&view->unread, &view->findings, err);
-    rc = rc ? rc : comms_judge(&view->logs, &view->comms, &view->findings, err);
-    rc = rc ? rc : comms_nvlink_check_judge(&view->nvlink_check, &view->findings, err);
-    return rc ? rc : comms_usage_judge(&view->comms, &view->timeline, &view->findings, err);
+    if (rc)
+        return rc;
+    judge_unread(&view->unread, &view->findings);
+    comms_judge(&view->logs, &view->comms, &view->findings);
+    comms_nvlink_check_judge(&view->nvlink_check, &view->findings);
+    comms_usage_judge(&view->comms, &view->timeline, &view->findings);
+    return findings_check(&view->findings, err);
 }
 
 int comms_view_read(const char *directory, struct comms_view *view, bool *refused, struct err *err)
@@ -314,17 +314,15 @@ static bool is_taken(const struct aliases *aliases, const char *called)
     return false;
 }
 
-static int hosts_report(const struct alias *alias, bool same_name, struct findings *findings,
-                        struct err *err)
+static void hosts_report(const struct alias *alias, bool same_name, struct findings *findings)
 {
-    struct findings_about about = {findings, err, str_fmt("host %s", alias->name)};
+    const struct findings_about about = {findings, str_fmt("host %s", alias->name)};
     if (same_name)
         findings_report(&about, "comms_same_name", FINDING_NOTE,
                         "another machine has the same name: this one is %s here", alias->called);
     else
         findings_report(&about, "comms_one_machine", FINDING_NOTE,
                         "it is the same machine as %s, and has that name here", alias->called);
-    return about.rc;
 }
 
 static int add(struct aliases *aliases, const char *name, const uint8_t *boot,
@@ -343,7 +341,9 @@ static int add(struct aliases *aliases, const char *name, const uint8_t *boot,
     if (!added)
         return err_set(err, -ENOMEM, "no memory for names of hosts");
     *added = alias;
-    return strcmp(alias.called, name) == 0 ? 0 : hosts_report(&alias, !known, findings, err);
+    if (strcmp(alias.called, name) != 0)
+        hosts_report(&alias, !known, findings);
+    return 0;
 }
 
 static int rename_host(struct aliases *aliases, char host[static COMMS_HOST_MAX],

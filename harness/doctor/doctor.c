@@ -12,7 +12,6 @@
 #include "harness/doctor/doctor_tables.h"
 #include "harness/doctor/options.h"
 #include "harness/doctor/reader/host.h"
-#include "harness/doctor/reader/processes.h"
 #include "harness/doctor/reader/reader.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/sys/signals.h"

@@ -214,12 +214,11 @@ static int take_placement(struct planning *planning, struct err *err)
         (void)fprintf(planning->out, "placement %s:\n", placement);
     for (size_t w = 0; w < planning->n && !rc; w++)
         show(planning, planning->leads[w], &plan.workers[w].cpus);
-    if (!rc)
-        rc = plan_check(topo, &plan, &findings, err);
-    if (!rc)
+    if (!rc) {
+        plan_check(topo, &plan, &findings);
         doc_print_findings(&findings, planning->out, false);
-    if (!rc)
         rc = list_workers(planning, &plan, err);
+    }
     findings_free(&findings);
     plan_free(&plan);
     topo_free(&own);

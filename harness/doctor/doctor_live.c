@@ -14,7 +14,6 @@
 #include "harness/doctor/doctor_json.h"
 #include "harness/doctor/doctor_tables.h"
 #include "harness/doctor/options.h"
-#include "harness/doctor/reader/processes.h"
 #include "harness/doctor/reader/reader.h"
 #include "harness/lib/err.h"
 #include "harness/lib/str.h"

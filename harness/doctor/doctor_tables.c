@@ -93,25 +93,23 @@ int doctor_print(const struct view *view, const struct diagnosis *diagnosis, FIL
 {
     struct findings findings = {0};
     size_t tasks, n = count_watched(view, &tasks), bad = 0;
-    int rc = diagnosis_findings(diagnosis, &findings, err);
-    if (!rc) {
-        for (size_t i = 0; i < findings.n; i++)
-            bad += findings.all[i].severity == FINDING_BAD;
-        if (bad)
-            (void)fprintf(out, "%zu problem%s", bad, bad == 1 ? "" : "s");
-        (void)fprintf(out, "%s in %zu process%s with %zu thread%s, watched for %.1f s\n",
-                      bad ? "" : "No problem", n, n == 1 ? "" : "es", tasks, tasks == 1 ? "" : "s",
-                      view->wall_s);
-        if (!diagnosis->n)
-            (void)fprintf(out, "\n%s\n", doctor_format_none_found(view));
-        doc_print_findings(&findings, out, color);
-        (void)fputc('\n', out);
-        const char *unread = doctor_format_unread(view);
-        if (unread[0])
-            text_wrap(unread, 0, 0, out);
-        (void)fprintf(out, "Watching took %s of one CPU.\n",
-                      text_percent(view->own_s / view->wall_s));
-    }
+    diagnosis_findings(diagnosis, &findings);
+    for (size_t i = 0; i < findings.n; i++)
+        bad += findings.all[i].severity == FINDING_BAD;
+    if (bad)
+        (void)fprintf(out, "%zu problem%s", bad, bad == 1 ? "" : "s");
+    (void)fprintf(out, "%s in %zu process%s with %zu thread%s, watched for %.1f s\n",
+                  bad ? "" : "No problem", n, n == 1 ? "" : "es", tasks, tasks == 1 ? "" : "s",
+                  view->wall_s);
+    if (!diagnosis->n)
+        (void)fprintf(out, "\n%s\n", doctor_format_none_found(view));
+    doc_print_findings(&findings, out, color);
+    (void)fputc('\n', out);
+    const char *unread = doctor_format_unread(view);
+    if (unread[0])
+        text_wrap(unread, 0, 0, out);
+    (void)fprintf(out, "Watching took %s of one CPU.\n", text_percent(view->own_s / view->wall_s));
+    int rc = findings_check(&findings, err);
     findings_free(&findings);
     return rc;
 }

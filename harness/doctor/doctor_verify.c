@@ -186,18 +186,16 @@ static void report_redo(struct doctor_verify *verify)
     const char *placement = verify->apply->placement;
     char pids[640] = "";
     const bool all = doctor_change_name_pids(&verify->change, pids, sizeof(pids));
-    (void)snprintf(verify->trial.what, sizeof(verify->trial.what),
-                   verify->change.commands[0] ? "the CPUs that the findings name"
-                                              : "own CPUs for each worker (%s)",
-                   placement ? placement : doctor_usual_placement);
+    text_set(verify->trial.what,
+             verify->change.commands[0] ? "the CPUs that the findings name"
+                                        : "own CPUs for each worker (%s)",
+             placement ? placement : doctor_usual_placement);
     if (verify->change.commands[0])
-        (void)snprintf(verify->trial.redo, sizeof(verify->trial.redo), "%s",
-                       verify->change.commands);
+        text_set(verify->trial.redo, "%s", verify->change.commands);
     else
-        (void)snprintf(verify->trial.redo, sizeof(verify->trial.redo),
-                       "contend doctor --apply --force --placement %s%s%s",
-                       placement ? placement : doctor_usual_placement, all ? pids : "",
-                       verify->state_option);
+        text_set(verify->trial.redo, "contend doctor --apply --force --placement %s%s%s",
+                 placement ? placement : doctor_usual_placement, all ? pids : "",
+                 verify->state_option);
 }
 
 /* Keeps a proven gain if --keep or the answer on the terminal says so. */
@@ -284,8 +282,7 @@ int doctor_verify_run(struct doctor_verify *verify, struct reader *reader,
         return 0;
     }
     text_set(verify->trial.redo, "%s", env_changes_format(&verify->env_changes));
-    (void)snprintf(verify->trial.what, sizeof(verify->trial.what), "started with '%.600s'",
-                   verify->trial.redo);
+    text_set(verify->trial.what, "started with '%.600s'", verify->trial.redo);
     rc = doctor_verify_restart(verify, reader, err);
     if (!rc)
         print(verify);

@@ -23,9 +23,10 @@ struct arms_request {
     const unsigned *workers;
     size_t nworkers;
     bool baselines;
-    bool few_baselines;         /* only of `none` and of the first disjoint placement */
-    bool is_control;            /* controls that watch the machine: add them last */
-    double cpu_max;             /* see struct arm */
+    bool few_baselines; /* only of `none` and of the first disjoint placement */
+    bool is_control;    /* controls that watch the machine: add them last */
+    double cpu_max;     /* see struct arm, as priority */
+    struct cpu_priority priority[2];
     struct dose dose;           /* see struct arm; baselines have none */
     bool background_as_workers; /* as many background as foreground workers; overrides plan */
     struct plan_request plan;   /* placement and workers are filled in here */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/text.h"
 #include "harness/lib/units.h"
 #include "harness/machine/gpu_health.h"
 
@@ -277,27 +278,26 @@ void collect_verdict(struct observation *out)
     if (worst && worst->status != STATUS_OK) {
         name_worker(out, worst, name);
         int room = (int)(sizeof(out->reason) - strlen(name) - sizeof(": "));
-        (void)snprintf(out->reason, sizeof(out->reason), "%s: %.*s", name, room, worst->err.msg);
+        text_set(out->reason, "%s: %.*s", name, room, worst->err.msg);
     }
     if (out->status != STATUS_OK)
         return;
     if (out->steal > COLLECT_NOISY_STEAL) {
         out->status = STATUS_NOISY;
-        (void)snprintf(out->reason, sizeof(out->reason),
-                       "%.0f%% of the CPU time was stolen by the hypervisor", out->steal * 100);
+        text_set(out->reason, "%.0f%% of the CPU time was stolen by the hypervisor",
+                 out->steal * 100);
     } else if (out->foreign_cpu > COLLECT_NOISY_FOREIGN) {
         out->status = STATUS_NOISY;
-        (void)snprintf(out->reason, sizeof(out->reason),
-                       "%.0f%% of the CPU time went to other processes", out->foreign_cpu * 100);
+        text_set(out->reason, "%.0f%% of the CPU time went to other processes",
+                 out->foreign_cpu * 100);
     } else if (hottest(out)) {
         out->status = STATUS_NOISY;
-        (void)snprintf(out->reason, sizeof(out->reason),
-                       "heat held back the clock of GPU %s for %.0f%% of the time",
-                       hottest(out)->pci_bdf, hottest(out)->thermal_share * 100);
+        text_set(out->reason, "heat held back the clock of GPU %s for %.0f%% of the time",
+                 hottest(out)->pci_bdf, hottest(out)->thermal_share * 100);
     } else if (gpu_throttle_is_noise(out->gpu_throttle_reasons)) {
         out->status = STATUS_NOISY;
-        (void)snprintf(out->reason, sizeof(out->reason), "a GPU was throttled (reasons 0x%llx)",
-                       (unsigned long long)out->gpu_throttle_reasons);
+        text_set(out->reason, "a GPU was throttled (reasons 0x%llx)",
+                 (unsigned long long)out->gpu_throttle_reasons);
     }
 }
 
@@ -311,9 +311,8 @@ void collect_masks(struct observation *out)
                 continue;
             out->status = STATUS_NOISY;
             name_worker(out, worker, name);
-            (void)snprintf(out->reason, sizeof(out->reason),
-                           "%s: '%s' was bound to CPUs %s, beyond its placement", name,
-                           worker->masks[m].name, bitset_format(&worker->masks[m].cpus));
+            text_set(out->reason, "%s: '%s' was bound to CPUs %s, beyond its placement", name,
+                     worker->masks[m].name, bitset_format(&worker->masks[m].cpus));
             break;
         }
     }
@@ -334,7 +333,7 @@ void collect_waits(const struct arm *arm, struct observation *out)
             continue;
         out->status = STATUS_NOISY;
         name_worker(out, &out->workers[i], name);
-        (void)snprintf(out->reason, sizeof(out->reason),
-                       "%s waited %.0f%% of its time for CPUs that are its own", name, share * 100);
+        text_set(out->reason, "%s waited %.0f%% of its time for CPUs that are its own", name,
+                 share * 100);
     }
 }

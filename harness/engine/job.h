@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #include "harness/engine/contract/peers.h"
-#include "harness/engine/worker/barrier.h"
+#include "harness/engine/worker/shared.h"
 #include "harness/lib/bitset.h"
 #include "harness/lib/err.h"
 #include "harness/lib/sys/signals.h"
@@ -150,7 +150,7 @@ static inline bool job_is_first(const struct job *job)
  * They exchange reports, a few dozen a second and at once when a worker changes its state.
  * Decisions depend only on the last exchanged reports, which are the same in all ranks, so all
  * ranks decide alike. They also complete the barriers of the foreground workers
- * (engine/worker/barrier.h, relay). Between reports they sleep: they must not take CPUs from the
+ * (engine/worker/shared.h, relay). Between reports they sleep: they must not take CPUs from the
  * workers.
  */
 

@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include "harness/lib/str.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/proc.h"
+#include "harness/lib/text.h"
 
 /* The message of one rank about one arm. */
 struct share {
@@ -23,7 +23,7 @@ struct share {
 static void set_host_and_gpu(const struct job *job, const struct topo *topo,
                              struct plan_worker *worker)
 {
-    (void)snprintf(worker->host, sizeof(worker->host), "%.63s", job->ranks[job->world.rank].host);
+    text_set(worker->host, "%.63s", job->ranks[job->world.rank].host);
     if (worker->gpu >= 0)
         memcpy(worker->pci_bdf, topo->gpus[worker->gpu].pci_bdf, sizeof(worker->pci_bdf));
 }
@@ -32,8 +32,8 @@ static void describe(const struct job *job, const struct topo *topo, const struc
                      struct share *share)
 {
     memset(share, 0, sizeof(*share)); /* padding is sent, too */
-    (void)snprintf(share->arm, sizeof(share->arm), "%s %s%s", arm->bench->name,
-                   placement_infos[arm->placement].name, arm->is_baseline ? " alone" : "");
+    text_set(share->arm, "%s %s%s", arm->bench->name, placement_infos[arm->placement].name,
+             arm->is_baseline ? " alone" : "");
     share->status = (int)arm->plan.status;
     memcpy(share->reason, arm->plan.reason, sizeof(share->reason));
     if (arm->plan.status != PLAN_OK)
@@ -105,8 +105,7 @@ static void skip_everywhere(const struct job *job, const struct share *all,
     const char *name = !everywhere ? job_rank_name(job, (unsigned)(skipped - all)) : "";
     plan_free(&arm->plan);
     arm->plan = (struct plan){.placement = arm->placement, .status = PLAN_SKIPPED};
-    (void)snprintf(arm->plan.reason, sizeof(arm->plan.reason), "%.80s%s%.115s", name,
-                   everywhere ? "" : ": ", skipped->reason);
+    text_set(arm->plan.reason, "%.80s%s%.115s", name, everywhere ? "" : ": ", skipped->reason);
     if (everywhere)
         memcpy(arm->plan.reason, skipped->reason, sizeof(arm->plan.reason));
     arm->planned_workers = arm->workers = job->world.size;
@@ -175,10 +174,10 @@ static void try_cpus(const struct bitset *cpus, struct bitset *got)
 static void describe_self(struct job_rank *self)
 {
     if (gethostname(self->host, sizeof(self->host) - 1))
-        (void)snprintf(self->host, sizeof(self->host), "unknown");
+        text_set(self->host, "unknown");
     /* By kernel, not host name: containers and namespaces have host names of their own. */
     if (!PROC_TEXT("", self->machine, "/proc/sys/kernel/random/boot_id"))
-        (void)snprintf(self->machine, sizeof(self->machine), "%s", self->host);
+        text_set(self->machine, "%s", self->host);
 }
 
 static bool same_machine(const struct job *job, unsigned rank)
@@ -208,11 +207,11 @@ static void note_binding(struct job *job, const struct bitset *shared)
     try_cpus(shared, &everything);
     if (bitset_subset(&widest, shared))
         return;
-    (void)snprintf(job->cpus_note, sizeof(job->cpus_note),
-                   "%s bound the ranks on host %s to CPUs %s of %s: placements divide these up; "
-                   "mpirun --bind-to none leaves them all",
-                   job->launcher, job->ranks[job->world.rank].host, bitset_format(shared),
-                   bitset_format(&widest));
+    text_set(job->cpus_note,
+             "%s bound the ranks on host %s to CPUs %s of %s: placements divide these up; "
+             "mpirun --bind-to none leaves them all",
+             job->launcher, job->ranks[job->world.rank].host, bitset_format(shared),
+             bitset_format(&widest));
 }
 
 static int count_leaders(struct job *job, struct err *err)
@@ -255,9 +254,9 @@ int job_share_cpus(struct job *job, struct err *err)
     try_cpus(&self.cpus, &got);
     job->plan_rank = 0;
     job->plan_size = 1;
-    (void)snprintf(job->cpus_note, sizeof(job->cpus_note),
-                   "%s gave each rank on host %s CPUs of its own that no other may use: each rank "
-                   "is planned alone, with a background of its own",
-                   job->launcher, self.host);
+    text_set(job->cpus_note,
+             "%s gave each rank on host %s CPUs of its own that no other may use: each rank "
+             "is planned alone, with a background of its own",
+             job->launcher, self.host);
     return count_leaders(job, err);
 }

@@ -350,6 +350,14 @@ static double find_cpu_max(const struct observer *o, unsigned i)
                                     : o->arm->cpu_max;
 }
 
+/* Helpers that hold a dose are left as they are. */
+static struct cpu_priority find_priority(const struct observer *o, unsigned i)
+{
+    const bool background = i >= o->foreground;
+    return background && o->arm->plan.has_dose ? (struct cpu_priority){0}
+                                               : o->arm->priority[background];
+}
+
 static int launch_own(struct observer *o, unsigned i, struct err *err)
 {
     const struct opt_texts *env = o->arm->variant ? &o->arm->variant->env : NULL;
@@ -358,7 +366,8 @@ static int launch_own(struct observer *o, unsigned i, struct err *err)
     const struct launch_request request = {.env = env,
                                            .command = own.argv ? &own.command : NULL,
                                            .cgroups = o->config->cgroups,
-                                           .cpu_max = find_cpu_max(o, i)};
+                                           .cpu_max = find_cpu_max(o, i),
+                                           .priority = find_priority(o, i)};
     if (!rc)
         rc = launch_worker(o->shared, o->shared_fd, i, &request, &o->child[i].process, err);
     free_own(&own);

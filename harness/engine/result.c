@@ -169,6 +169,12 @@ static const struct opt kinds[] = {
     OPT_TEXT("placement", variant, placement, NULL, NULL, NULL),
     OPT_INT("threads", variant, plan.threads, NULL, 1, VARIANT_THREADS_MAX, NULL, NULL),
     OPT_DOUBLE("cpu-max", variant, cpu_max, NULL, 0.01, VARIANT_THREADS_MAX, NULL, NULL),
+    OPT_INT("nice", variant, priority[0].nice, NULL, -20, 19, NULL, NULL),
+    OPT_INT("weight", variant, priority[0].weight, NULL, 1, 10000, NULL, NULL),
+    OPT_CHOICE("sched", variant, priority[0].policy, NULL, cpu_policy_names, NULL, NULL),
+    OPT_INT("background-nice", variant, priority[1].nice, NULL, -20, 19, NULL, NULL),
+    OPT_INT("background-weight", variant, priority[1].weight, NULL, 1, 10000, NULL, NULL),
+    OPT_CHOICE("background-sched", variant, priority[1].policy, NULL, cpu_policy_names, NULL, NULL),
     OPT_TEXTS("lib", variant, env, NULL, NULL),
     OPT_TEXT("before", variant, before, NULL, NULL, NULL),
     OPT_TEXT("after", variant, after, NULL, NULL, NULL),
@@ -176,7 +182,8 @@ static const struct opt kinds[] = {
     OPT_TEXT("build", variant, build, NULL, NULL, NULL),
     {.name = NULL}};
 static const char kind_names[] =
-    "env, unset, param, placement, threads, cpu-max, lib, before, after, check, build";
+    "env, unset, param, placement, threads, cpu-max, nice, weight, sched, background-nice, "
+    "background-weight, background-sched, lib, before, after, check, build";
 
 static struct variant *find_or_add(struct variants *variants, const char *text, size_t length,
                                    struct err *err)

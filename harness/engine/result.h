@@ -16,6 +16,7 @@
 #include "harness/lib/dose.h"
 #include "harness/lib/err.h"
 #include "harness/lib/opt.h"
+#include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/task.h"
 #include "harness/machine/gpu_watch.h"
 #include "harness/plan/options.h"
@@ -43,18 +44,19 @@ struct variant {
     char name[VARIANT_NAME_MAX + 16];
     /* Of an ab only threads, also from OMP_NUM_THREADS; of a search all options of its plans. */
     struct plan_options plan;
-    unsigned fewer;             /* of plan.reserve: cores that only the fresh rounds keep free */
-    bool is_fresh;              /* measured again to confirm it (verdict/runs/tune.h) */
-    struct opt_texts env;       /* "VAR=VALUE" for its workers, before the plan's; "VAR" = unset */
-    char library[512];          /* one of env, from lib:nccl=PATH; "" = none */
-    struct opt_texts params;    /* "K=V" */
-    const char *placement;      /* NULL = as the other variants */
-    double cpu_max;             /* quota of each worker, in CPUs; 0 = as the others */
-    const char *before, *after; /* for /bin/sh -c, around each observation; or NULL */
-    const char *check;          /* the same: prints the state that they change; or NULL */
-    const char *build;          /* path of another program; NULL = this one */
-    unsigned given;             /* kinds of change, as bits */
-    char **argv;                /* words of a command, borrowed; NULL = the same for all, or none */
+    unsigned fewer;          /* of plan.reserve: cores that only the fresh rounds keep free */
+    bool is_fresh;           /* measured again to confirm it (verdict/runs/tune.h) */
+    struct opt_texts env;    /* "VAR=VALUE" for its workers, before the plan's; "VAR" = unset */
+    char library[512];       /* one of env, from lib:nccl=PATH; "" = none */
+    struct opt_texts params; /* "K=V" */
+    const char *placement;   /* NULL = as the other variants */
+    double cpu_max;          /* quota of each worker, in CPUs; 0 = as the others */
+    struct cpu_priority priority[2]; /* of foreground and background; 0 = as the others */
+    const char *before, *after;      /* for /bin/sh -c, around each observation; or NULL */
+    const char *check;               /* the same: prints the state that they change; or NULL */
+    const char *build;               /* path of another program; NULL = this one */
+    unsigned given;                  /* kinds of change, as bits */
+    char **argv; /* words of a command, borrowed; NULL = the same for all, or none */
 };
 
 /*
@@ -199,6 +201,7 @@ struct arm {
     double limit_s;   /* a step is cut off after this time, if the run's limit is not shorter; 0 =
                          only the run's limit */
     double cpu_max;   /* quota of CPU time of each worker, in CPUs; 0 = no quota */
+    struct cpu_priority priority[2]; /* of foreground and background workers */
     struct dose dose; /* of contention, applied by the last worker of its plan; idle = none */
     bool is_control;  /* it shows the state of the machine; after all other arms */
     int same_as;      /* index of an earlier baseline with the identical plans, else -1 */

@@ -332,6 +332,8 @@ static int add_part(struct parts *parts, size_t index, const struct variant *var
         request.plan.threads = (unsigned)variant->plan.threads;
     if (variant && variant->cpu_max > 0)
         request.cpu_max = variant->cpu_max;
+    for (unsigned role = 0; role < 2 && variant; role++)
+        cpu_priority_take(&request.priority[role], &variant->priority[role]);
     return plan_part(parts->options, topo, part, &request, result, err);
 }
 
@@ -367,6 +369,7 @@ static int add_parts(const struct bench *const *benches, const struct run_option
                     .few_baselines =
                         options->profile == PROFILE_QUICK && !options->rounds && !options->ranks,
                     .cpu_max = options->cpu_max,
+                    .priority = {options->priority[0], options->priority[1]},
                     .background_as_workers = result->background && !background_workers,
                     .plan = {.background = background_workers}},
     };
@@ -452,13 +455,15 @@ static int set_cgroups(const struct run_options *options, struct run_setup *setu
         if (throttled && quota)
             return err_set(err, -EINVAL,
                            "--dose throttle sets the CPU quota of workers: leave --cpu-max out");
-        setup->cgroups.quota = setup->cgroups.quota || throttled || quota;
+        setup->cgroups.cpu = setup->cgroups.cpu || throttled || quota ||
+                             result->arms[i].priority[0].weight ||
+                             result->arms[i].priority[1].weight;
     }
-    if (!setup->cgroups.cpuset && !setup->cgroups.quota)
+    if (!setup->cgroups.cpuset && !setup->cgroups.cpu)
         return 0;
     if (options->ranks)
         return err_set(err, -EINVAL,
-                       "--bind cgroup and --cpu-max are not for jobs of several ranks");
+                       "--bind cgroup, --cpu-max and weights are not for jobs of several ranks");
     setup->config.cgroups = &setup->cgroups;
     return 0;
 }

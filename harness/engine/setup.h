@@ -46,7 +46,8 @@ struct run_options {
     bool strict;         /* a busy machine has an exit code of its own */
     int bind;            /* 0 mask, 1 cgroup */
     double cpu_max;      /* quota of each worker, in CPUs; 0 = no quota */
-    const char *trace;   /* a file; or NULL */
+    struct cpu_priority priority[2]; /* of foreground and background workers */
+    const char *trace;               /* a file; or NULL */
     struct plan_options plan;
     struct topo_options topo;
     const char *try_threads, *try_reserve, *try_wait; /* tune: lists; NULL = its defaults */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/lib/array.h"
+#include "harness/lib/text.h"
 
 const char *finding_severity_name(enum finding_severity severity)
 {
@@ -33,25 +34,18 @@ enum finding_outcome finding_outcome_find(const char *name)
     return OUTCOME_NONE;
 }
 
-int findings_add(struct findings *findings, const struct finding *finding, struct err *err)
+void findings_put(struct findings *findings, const struct finding *finding)
 {
     struct finding *added = array_add(findings->all, findings->n, findings->capacity);
     findings->failed = findings->failed || !added;
-    if (!added)
-        return findings_check(findings, err);
-    *added = *finding;
-    return 0;
+    if (added)
+        *added = *finding;
 }
 
 int findings_check(const struct findings *findings, struct err *err)
 {
     return findings->failed ? err_set(err, -ENOMEM, "out of memory for %zu findings", findings->n)
                             : 0;
-}
-
-void findings_put(struct findings *findings, const struct finding *finding)
-{
-    (void)findings_add(findings, finding, NULL);
 }
 
 void findings_putf(struct findings *findings, const struct finding *finding, const char *fmt, ...)
@@ -64,22 +58,18 @@ void findings_putf(struct findings *findings, const struct finding *finding, con
     findings_put(findings, &said);
 }
 
-void findings_report(struct findings_about *about, const char *id, enum finding_severity severity,
-                     const char *fmt, ...)
+void findings_report(const struct findings_about *about, const char *id,
+                     enum finding_severity severity, const char *fmt, ...)
 {
     struct finding finding = {.severity = severity};
     va_list args;
-    if (about->rc)
-        return;
     va_start(args, fmt);
     (void)vsnprintf(finding.sentence, sizeof(finding.sentence), fmt, args);
     va_end(args);
-    (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
-    (void)snprintf(finding.subject, sizeof(finding.subject), "%s",
-                   about->subject ? about->subject : "");
-    (void)snprintf(finding.evidence, sizeof(finding.evidence), "%s",
-                   about->evidence ? about->evidence : "");
-    about->rc = findings_add(about->findings, &finding, about->err);
+    text_set(finding.id, "%s", id);
+    text_set(finding.subject, "%s", about->subject ? about->subject : "");
+    text_set(finding.evidence, "%s", about->evidence ? about->evidence : "");
+    findings_put(about->findings, &finding);
 }
 
 void findings_free(struct findings *findings)

@@ -64,16 +64,13 @@ struct findings {
     bool failed;         /* an append ran out of memory */
 };
 
-/* Appends a copy. The only error is -ENOMEM. Free with findings_free, also after an error. */
-int findings_add(struct findings *findings, const struct finding *finding, struct err *err);
-void findings_free(struct findings *findings);
-
 /*
- * As findings_add, but only sets `failed` if out of memory. After the last one, call
- * findings_check, which then returns -ENOMEM.
+ * Appends a copy; sets `failed` if out of memory. After the last one, findings_check returns
+ * -ENOMEM for that.
  */
 void findings_put(struct findings *findings, const struct finding *finding);
 int findings_check(const struct findings *findings, struct err *err);
+void findings_free(struct findings *findings);
 /* As findings_put, with the formatted text as the sentence. */
 __attribute__((format(printf, 3, 4))) void
 findings_putf(struct findings *findings, const struct finding *finding, const char *fmt, ...);
@@ -81,11 +78,9 @@ findings_putf(struct findings *findings, const struct finding *finding, const ch
 /* For code that reports several findings of one subject. */
 struct findings_about {
     struct findings *findings;
-    struct err *err;
     const char *subject, *evidence; /* NULL = "" */
-    int rc;                         /* the first error; after it, nothing is added */
 };
-__attribute__((format(printf, 4, 5))) void findings_report(struct findings_about *about,
+__attribute__((format(printf, 4, 5))) void findings_report(const struct findings_about *about,
                                                            const char *id,
                                                            enum finding_severity severity,
                                                            const char *fmt, ...);

@@ -312,8 +312,7 @@ static struct named find_named(const struct parser *p, const char *arg)
     if (arg[1] == '-') {
         const char *equals = strchr(arg, '=');
         named.value = equals ? equals + 1 : NULL;
-        (void)snprintf(name, sizeof(name), "%.*s",
-                       equals ? (int)(equals - arg - 2) : (int)sizeof(name) - 1, arg + 2);
+        text_set(name, "%.*s", equals ? (int)(equals - arg - 2) : (int)sizeof(name) - 1, arg + 2);
         named.is_pair = p->accept_pairs && strcmp(name, "param") == 0;
         named.opt = opts_find(p->opts, name);
     } else {

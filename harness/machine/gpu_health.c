@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "harness/lib/str.h"
 #include "harness/lib/sys/proc.h"
+#include "harness/lib/text.h"
 
 static bool is_outermost(void)
 {
@@ -101,8 +101,7 @@ static void read_bdf(const struct nvml_api *nvml, struct nvml_device *device, st
 {
     struct nvml_pci pci = {0};
     if (nvml->pci_info && nvml->pci_info(device, &pci) == 0)
-        (void)snprintf(gpu->pci_bdf, sizeof(gpu->pci_bdf), "%04x:%02x:%02x.0", pci.domain, pci.bus,
-                       pci.device);
+        text_set(gpu->pci_bdf, "%04x:%02x:%02x.0", pci.domain, pci.bus, pci.device);
 }
 
 static void read_gpu(const struct nvml_api *nvml, struct nvml_device *device, struct gpu_users *gpu)
@@ -266,8 +265,8 @@ static void read_instance(const struct nvml_api *nvml, struct nvml_device *devic
         uuid[0] = '\0';
     /* Drops the GPU's name from "NVIDIA H200 MIG 1g.18gb". */
     const char *profile = strstr(name, "MIG ");
-    (void)snprintf(instance->name, sizeof(instance->name), "%.47s", profile ? profile : name);
-    (void)snprintf(instance->uuid, sizeof(instance->uuid), "%.63s", uuid);
+    text_set(instance->name, "%.47s", profile ? profile : name);
+    text_set(instance->uuid, "%.63s", uuid);
     gpu_driver_clean(instance->name);
     gpu_driver_clean(instance->uuid);
 }
@@ -320,8 +319,7 @@ static bool has_mps(void)
 {
     char path[512];
     const char *folder = getenv("CUDA_MPS_PIPE_DIRECTORY");
-    (void)snprintf(path, sizeof(path), "%s/control",
-                   folder && folder[0] ? folder : "/tmp/nvidia-mps");
+    text_set(path, "%s/control", folder && folder[0] ? folder : "/tmp/nvidia-mps");
     return access(path, F_OK) == 0;
 }
 

@@ -6,7 +6,7 @@
  *   struct gpu_health health;
  *   struct findings findings = {0};
  *   if (!gpu_health_read("0000:01:00.0", &health))
- *       rc = gpu_health_judge(&health, "GPU 0 (0000:01:00.0)", &findings, &err);
+ *       gpu_health_judge(&health, "GPU 0 (0000:01:00.0)", &findings);
  */
 #ifndef CONTEND_MACHINE_GPU_HEALTH_H
 #define CONTEND_MACHINE_GPU_HEALTH_H
@@ -78,14 +78,14 @@ void gpu_health_init(struct gpu_health *health);
 int gpu_health_read(const char *pci_bdf, struct gpu_health *health);
 
 /*
- * Appends findings on what a user should know; free *findings with findings_free, also after an
- * error. -ENOMEM only. Pure. Unknown values, and a PCIe generation that is only low now, are no
- * findings. FINDING_BAD costs speed or correct results; the rest are notes. Ids: gpu_pcie,
- * gpu_nvlink, gpu_ecc, gpu_memory (rows and pages that are, or must be, replaced), gpu_persistence,
- * gpu_compute_mode, gpu_processes, gpu_mig, gpu_power, gpu_slowdown.
+ * Appends findings on what a user should know; free *findings with findings_free. Pure. Unknown
+ * values, and a PCIe generation that is only low now, are no findings. FINDING_BAD costs speed or
+ * correct results; the rest are notes. Ids: gpu_pcie, gpu_nvlink, gpu_ecc, gpu_memory (rows and
+ * pages that are, or must be, replaced), gpu_persistence, gpu_compute_mode, gpu_processes, gpu_mig,
+ * gpu_power, gpu_slowdown.
  */
-int gpu_health_judge(const struct gpu_health *health, const char *subject,
-                     struct findings *findings, struct err *err);
+void gpu_health_judge(const struct gpu_health *health, const char *subject,
+                      struct findings *findings);
 
 /* The known values, with maxima after "/": "PCIe x16 gen 1/5; 18 NVLinks; ECC; 345/1980 MHz". */
 const char *gpu_health_format(const struct gpu_health *health);

@@ -236,7 +236,7 @@ static const char *plural(int64_t n)
     return n == 1 ? "" : "s";
 }
 
-static void judge_links(const struct gpu_health *h, struct findings_about *about)
+static void judge_links(const struct gpu_health *h, const struct findings_about *about)
 {
     if (h->pcie_width > 0 && h->pcie_width < h->pcie_width_max)
         findings_report(about, "gpu_pcie", FINDING_BAD, "PCIe width is x%d of x%d", h->pcie_width,
@@ -255,7 +255,7 @@ static void judge_links(const struct gpu_health *h, struct findings_about *about
                         h->nvlinks - h->nvlinks_active, h->nvlinks);
 }
 
-static void judge_ecc(const struct gpu_health *h, struct findings_about *about)
+static void judge_ecc(const struct gpu_health *h, const struct findings_about *about)
 {
     if (h->ecc == 0)
         findings_report(about, "gpu_ecc", FINDING_NOTE, "ECC is off%s",
@@ -275,7 +275,7 @@ static void judge_ecc(const struct gpu_health *h, struct findings_about *about)
                         (long long)h->ecc_corrected, plural(h->ecc_corrected));
 }
 
-static void judge_memory(const struct gpu_health *h, struct findings_about *about)
+static void judge_memory(const struct gpu_health *h, const struct findings_about *about)
 {
     if (h->rows_failed == 1)
         findings_report(about, "gpu_memory", FINDING_BAD,
@@ -292,7 +292,7 @@ static void judge_memory(const struct gpu_health *h, struct findings_about *abou
                         plural(h->rows_uncorrected));
 }
 
-static void judge_modes(const struct gpu_health *h, struct findings_about *about)
+static void judge_modes(const struct gpu_health *h, const struct findings_about *about)
 {
     const char *mode = gpu_compute_mode_name(h->compute_mode);
     if (h->persistence == 0)
@@ -312,7 +312,7 @@ static void judge_modes(const struct gpu_health *h, struct findings_about *about
             "compute mode %s: one process at a time can use it ('nvidia-smi -c 0' opens it)", mode);
 }
 
-static void judge_processes(const struct gpu_health *h, struct findings_about *about)
+static void judge_processes(const struct gpu_health *h, const struct findings_about *about)
 {
     char list[200] = "";
     size_t used = 0;
@@ -335,7 +335,7 @@ static void judge_processes(const struct gpu_health *h, struct findings_about *a
                         h->nprocesses, list, all ? "" : "; ...");
 }
 
-static void judge_mig(const struct gpu_health *h, struct findings_about *about)
+static void judge_mig(const struct gpu_health *h, const struct findings_about *about)
 {
     char list[160] = "";
     size_t used = 0;
@@ -359,7 +359,7 @@ static void judge_mig(const struct gpu_health *h, struct findings_about *about)
                         h->ninstances, plural(h->ninstances), list);
 }
 
-static void judge_power(const struct gpu_health *h, struct findings_about *about)
+static void judge_power(const struct gpu_health *h, const struct findings_about *about)
 {
     /* Limits are whole watts, so a difference of 1% is deliberate. */
     if (h->power_limit_w < 0.99 * h->power_limit_default_w)
@@ -371,10 +371,10 @@ static void judge_power(const struct gpu_health *h, struct findings_about *about
                         (unsigned long long)h->throttle_reasons);
 }
 
-int gpu_health_judge(const struct gpu_health *health, const char *subject,
-                     struct findings *findings, struct err *err)
+void gpu_health_judge(const struct gpu_health *health, const char *subject,
+                      struct findings *findings)
 {
-    struct findings_about about = {findings, err, subject};
+    const struct findings_about about = {findings, subject};
     judge_links(health, &about);
     judge_ecc(health, &about);
     judge_memory(health, &about);
@@ -382,7 +382,6 @@ int gpu_health_judge(const struct gpu_health *health, const char *subject,
     judge_processes(health, &about);
     judge_mig(health, &about);
     judge_power(health, &about);
-    return about.rc;
 }
 
 /* The noun in the singular, and the text after it, also in the plural. */
@@ -405,7 +404,7 @@ static const struct gain {
 };
 
 static void judge_load(const struct gpu_change *change, const char *during,
-                       struct findings_about *about)
+                       const struct findings_about *about)
 {
     if (change->pcie_generation > 0 && change->pcie_generation < change->pcie_generation_most)
         findings_report(about, "gpu_pcie", FINDING_BAD, "PCIe gen %d of %d under load, during %s",
@@ -416,10 +415,10 @@ static void judge_load(const struct gpu_change *change, const char *during,
                         change->pcie_width_most, during);
 }
 
-int gpu_change_judge(const struct gpu_change *change, const char *subject, const char *during,
-                     const char *evidence, struct findings *findings, struct err *err)
+void gpu_change_judge(const struct gpu_change *change, const char *subject, const char *during,
+                      const char *evidence, struct findings *findings)
 {
-    struct findings_about about = {findings, err, subject, evidence};
+    const struct findings_about about = {findings, subject, evidence};
     for (int i = 0; i < GPU_COUNTERS; i++)
         if (change->gained[i] > 0)
             findings_report(&about, gains[i].id, gains[i].severity, "%lld %s%s%s during %s",
@@ -429,7 +428,6 @@ int gpu_change_judge(const struct gpu_change *change, const char *subject, const
         findings_report(&about, "gpu_xid", FINDING_BAD,
                         "Xid %d during %s: the kernel's log says more", change->xid, during);
     judge_load(change, during, &about);
-    return about.rc;
 }
 
 static void append_links(const struct gpu_health *h, const char **text)

@@ -74,10 +74,10 @@ void gpu_change_add(struct gpu_change *sum, const struct gpu_change *change);
 
 /*
  * Appends findings on what a user should know, such as "2 uncorrected ECC errors during none, 2
- * workers". -ENOMEM only. Pure. FINDING_BAD costs speed or correct results. Ids: gpu_ecc,
+ * workers". Pure. FINDING_BAD costs speed or correct results. Ids: gpu_ecc,
  * gpu_memory, gpu_nvlink, gpu_pcie, gpu_xid. `during` names the load; all findings get `evidence`.
  */
-int gpu_change_judge(const struct gpu_change *change, const char *subject, const char *during,
-                     const char *evidence, struct findings *findings, struct err *err);
+void gpu_change_judge(const struct gpu_change *change, const char *subject, const char *during,
+                      const char *evidence, struct findings *findings);
 
 #endif

@@ -1,31 +1,29 @@
 #include "harness/machine/topo_check.h"
 
-#include <stdio.h>
-
 #include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 /* Adds the finding with a subject such as "CPUs 2-3" or "NUMA node 1"; none for an empty set. */
-static int report(const struct finding *said, const char *one, const struct bitset *set,
-                  struct findings *findings, struct err *err)
+static void report(const struct finding *said, const char *one, const struct bitset *set,
+                   struct findings *findings)
 {
     struct finding finding = *said;
-    if (bitset_empty(set))
-        return 0;
-    (void)snprintf(finding.subject, sizeof(finding.subject), "%s%s %s", one,
-                   bitset_count(set) == 1 ? "" : "s", bitset_format(set));
-    return findings_add(findings, &finding, err);
+    text_set(finding.subject, "%s%s %s", one, bitset_count(set) == 1 ? "" : "s",
+             bitset_format(set));
+    if (!bitset_empty(set))
+        findings_put(findings, &finding);
 }
 
 /* Reports `cpus`: the allowed ones by `in`, the rest by `out`. */
-static int report_cpus(const struct finding *in, const struct finding *out,
-                       const struct bitset *cpus, const struct bitset *allowed,
-                       struct findings *findings, struct err *err)
+static void report_cpus(const struct finding *in, const struct finding *out,
+                        const struct bitset *cpus, const struct bitset *allowed,
+                        struct findings *findings)
 {
     struct bitset used = *cpus, unused = *cpus;
     bitset_and(&used, allowed);
     bitset_andnot(&unused, allowed);
-    int rc = report(in, "CPU", &used, findings, err);
-    return rc ? rc : report(out, "CPU", &unused, findings, err);
+    report(in, "CPU", &used, findings);
+    report(out, "CPU", &unused, findings);
 }
 
 bool topo_lacks_memory(const struct topo *topo, const struct topo_cpu *cpu)
@@ -47,18 +45,17 @@ static const char *name_memory(const struct topo *topo, const struct bitset *nod
     return str_fmt("node%s %s", bitset_count(&memory) == 1 ? "" : "s", bitset_format(&memory));
 }
 
-static int report_nodes(const struct topo *topo, const char *id, const char *lack,
-                        const struct bitset *nodes, struct findings *findings, struct err *err)
+static void report_nodes(const struct topo *topo, const char *id, const char *lack,
+                         const struct bitset *nodes, struct findings *findings)
 {
     struct finding finding = {.severity = FINDING_DOUBT};
-    (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "%s: a worker there uses the memory of %s, the nearest", lack,
-                   name_memory(topo, nodes));
-    return report(&finding, "NUMA node", nodes, findings, err);
+    text_set(finding.id, "%s", id);
+    text_set(finding.sentence, "%s: a worker there uses the memory of %s, the nearest", lack,
+             name_memory(topo, nodes));
+    report(&finding, "NUMA node", nodes, findings);
 }
 
-static int check_nodes(const struct topo *topo, struct findings *findings, struct err *err)
+static void check_nodes(const struct topo *topo, struct findings *findings)
 {
     struct bitset none = {0}, unlisted = {0}, refused = {0};
     for (unsigned i = 0; i < topo->ncpus; i++) {
@@ -70,25 +67,14 @@ static int check_nodes(const struct topo *topo, struct findings *findings, struc
                                                           : &none,
                    topo->nodes[own].os_node);
     }
-    int rc = report_nodes(topo, "node_no_memory", "CPUs without memory", &none, findings, err);
-    if (!rc)
-        rc = report_nodes(topo, "node_no_memory",
-                          "CPUs without memory, or with none that was allowed", &unlisted, findings,
-                          err);
-    return rc ? rc
-              : report_nodes(topo, "node_memory_refused",
-                             "its CPUs are allowed and its memory is not (cpuset.mems)", &refused,
-                             findings, err);
+    report_nodes(topo, "node_no_memory", "CPUs without memory", &none, findings);
+    report_nodes(topo, "node_no_memory", "CPUs without memory, or with none that was allowed",
+                 &unlisted, findings);
+    report_nodes(topo, "node_memory_refused",
+                 "its CPUs are allowed and its memory is not (cpuset.mems)", &refused, findings);
 }
 
-static int check_gpus(const struct topo *topo, struct findings *findings, struct err *err)
-{
-    struct finding finding = {.id = "other_gpus", .subject = "GPUs", .severity = FINDING_NOTE};
-    (void)other_gpus_format(&topo->other_gpus, finding.sentence, sizeof(finding.sentence));
-    return finding.sentence[0] ? findings_add(findings, &finding, err) : 0;
-}
-
-int topo_check(const struct topo *topo, struct findings *findings, struct err *err)
+void topo_check(const struct topo *topo, struct findings *findings)
 {
     static const struct finding hidden = {.id = "cpus_hidden",
                                           .severity = FINDING_NOTE,
@@ -112,10 +98,11 @@ int topo_check(const struct topo *topo, struct findings *findings, struct err *e
             "isolated (isolcpus) and not in this process's affinity mask: no worker gets them"};
     struct bitset allowed = {0};
     topo_allowed_cpus(topo, &allowed);
-    int rc = report_cpus(&hidden, &unknown, &topo->hidden, &allowed, findings, err);
-    if (!rc)
-        rc = report_cpus(&isolated, &isolated_out, &topo->isolated, &allowed, findings, err);
-    if (!rc)
-        rc = check_nodes(topo, findings, err);
-    return rc ? rc : check_gpus(topo, findings, err);
+    struct finding gpus = {.id = "other_gpus", .subject = "GPUs", .severity = FINDING_NOTE};
+    report_cpus(&hidden, &unknown, &topo->hidden, &allowed, findings);
+    report_cpus(&isolated, &isolated_out, &topo->isolated, &allowed, findings);
+    check_nodes(topo, findings);
+    (void)other_gpus_format(&topo->other_gpus, gpus.sentence, sizeof(gpus.sentence));
+    if (gpus.sentence[0])
+        findings_put(findings, &gpus);
 }

@@ -12,9 +12,9 @@
  * Finding ids: cpus_hidden (allowed, but not listed as online), cpus_unknown (in the affinity mask,
  * but not in the topology), cpus_isolated (allowed: a doubt), cpus_isolated_out (not allowed: a
  * note), node_no_memory (once more for nodes that the source does not list) and node_memory_refused
- * (of nodes with allowed CPUs), other_gpus. At most one of the others. -ENOMEM only.
+ * (of nodes with allowed CPUs), other_gpus. At most one of the others.
  */
-int topo_check(const struct topo *topo, struct findings *findings, struct err *err);
+void topo_check(const struct topo *topo, struct findings *findings);
 
 /* True if the CPU's own NUMA node has no memory that we may use. */
 bool topo_lacks_memory(const struct topo *topo, const struct topo_cpu *cpu);

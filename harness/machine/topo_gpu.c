@@ -8,6 +8,7 @@
 
 #include "harness/lib/str.h"
 #include "harness/lib/sys/proc.h"
+#include "harness/lib/text.h"
 #include "harness/machine/gpu_driver.h"
 #include "harness/machine/gpu_health.h"
 
@@ -103,23 +104,19 @@ void topo_locate_gpu(const struct topo *topo, const struct gpu_evidence *evidenc
     if (is_node(topo, sysfs)) {
         use_node(topo, sysfs, TOPO_SYSFS, gpu);
         if (nvml >= 0 && nvml != sysfs)
-            (void)snprintf(gpu->note, sizeof(gpu->note),
-                           "sysfs says NUMA node %d, NVML says node %d; sysfs is used", sysfs,
-                           nvml);
+            text_set(gpu->note, "sysfs says NUMA node %d, NVML says node %d; sysfs is used", sysfs,
+                     nvml);
     } else if (sysfs >= 0) {
-        (void)snprintf(gpu->note, sizeof(gpu->note),
-                       "sysfs says NUMA node %d, which this machine does not list", sysfs);
+        text_set(gpu->note, "sysfs says NUMA node %d, which this machine does not list", sysfs);
     } else if (is_node(topo, nvml)) {
         use_node(topo, nvml, TOPO_NVML, gpu);
-        (void)snprintf(gpu->note, sizeof(gpu->note), "%s; NVML says node %d", missing, nvml);
+        text_set(gpu->note, "%s; NVML says node %d", missing, nvml);
     } else if (is_node(topo, hwloc)) {
         use_node(topo, hwloc, TOPO_HWLOC, gpu);
-        (void)snprintf(gpu->note, sizeof(gpu->note), "%s; its PCI bus is near node %d", missing,
-                       hwloc);
+        text_set(gpu->note, "%s; its PCI bus is near node %d", missing, hwloc);
     } else {
-        (void)snprintf(gpu->note, sizeof(gpu->note),
-                       "%s, as in many virtual machines, and NVML does not know it either",
-                       missing);
+        text_set(gpu->note, "%s, as in many virtual machines, and NVML does not know it either",
+                 missing);
     }
 }
 
@@ -227,7 +224,7 @@ static int ask_nvml(const struct nvml_api *nvml, const struct topo *topo, struct
         gpu->vbios[0] = '\0';
     if (nvml->uuid && nvml->uuid(device, uuid, sizeof(uuid)) == 0) {
         if (!gpu->uuid[0])
-            (void)snprintf(gpu->uuid, sizeof(gpu->uuid), "%.60s", uuid);
+            text_set(gpu->uuid, "%.60s", uuid);
         else if (strcmp(gpu->uuid, uuid) != 0) /* CUDA sees a MIG slice of this GPU */
             memcpy(gpu->uuid, "MIG", 3);
     }
@@ -242,14 +239,13 @@ static void write_gpu_note(struct topo *topo, unsigned on_bus, const struct err 
     if (topo_visible_gpus(topo) > 0)
         return;
     if (topo->ngpus)
-        (void)snprintf(note, sizeof(note), "CUDA uses none of these GPUs: %.80s%s%.40s%s", reason,
-                       visible ? " (CUDA_VISIBLE_DEVICES is '" : "", visible ? visible : "",
-                       visible ? "')" : "");
+        text_set(note, "CUDA uses none of these GPUs: %.80s%s%.40s%s", reason,
+                 visible ? " (CUDA_VISIBLE_DEVICES is '" : "", visible ? visible : "",
+                 visible ? "')" : "");
     else if (on_bus)
-        (void)snprintf(note, sizeof(note), "NVIDIA GPUs on the PCI bus: %u; none is usable: %.140s",
-                       on_bus, reason);
+        text_set(note, "NVIDIA GPUs on the PCI bus: %u; none is usable: %.140s", on_bus, reason);
     else
-        (void)snprintf(note, sizeof(note), "%.190s", reason);
+        text_set(note, "%.190s", reason);
     gpu_driver_clean(note);
     memcpy(topo->gpu_note, note, sizeof(note));
 }
@@ -349,7 +345,7 @@ static int add_fake_gpu(struct topo *topo, char *text, struct err *err)
     if (!gpu)
         return err_set(err, -ENOMEM, "no memory for %u GPUs", topo->ngpus + 1);
     memcpy(gpu->pci_bdf, bdf, sizeof(bdf));
-    (void)snprintf(gpu->name, sizeof(gpu->name), "fake GPU");
+    text_set(gpu->name, "fake GPU");
     gpu->cuda_ordinal = ordinal;
     if (node >= 0)
         use_node(topo, (int)os_node, TOPO_OPTION, gpu);

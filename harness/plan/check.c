@@ -13,23 +13,19 @@
 /* Lists are cut to fit into one readable line. */
 
 /* Reports a finding about the workers or CPUs in `set`; nothing if the set is empty. */
-__attribute__((format(printf, 6, 7))) static void
-report(struct findings_about *about, const char *id, enum finding_severity severity,
-       const char *what, const struct bitset *set, const char *fmt, ...)
+__attribute__((format(printf, 6, 7))) static void report(struct findings *findings, const char *id,
+                                                         enum finding_severity severity,
+                                                         const char *what, const struct bitset *set,
+                                                         const char *fmt, ...)
 {
-    char sentence[sizeof(((struct finding *)0)->sentence)];
-    struct findings_about of = *about;
     va_list ap;
     if (bitset_empty(set))
         return;
-    const char *subject =
-        str_fmt("%s%s %s", what, bitset_count(set) == 1 ? "" : "s", bitset_format(set));
+    const struct findings_about of = {
+        findings, str_fmt("%s%s %s", what, bitset_count(set) == 1 ? "" : "s", bitset_format(set))};
     va_start(ap, fmt);
-    (void)vsnprintf(sentence, sizeof(sentence), fmt, ap);
+    findings_report(&of, id, severity, "%s", str_vfmt(fmt, ap));
     va_end(ap);
-    of.subject = subject;
-    findings_report(&of, id, severity, "%s", sentence);
-    about->rc = of.rc;
 }
 
 /* The worker that has this CPU, or -1; slices are disjoint. */
@@ -112,17 +108,16 @@ struct span {
 };
 
 static void report_span(const struct topo *topo, const struct plan *plan, const struct span *span,
-                        const struct bitset *over, struct findings_about *about)
+                        const struct bitset *over, struct findings *findings)
 {
     if (!bitset_empty(over))
-        report(about, span->id, FINDING_NOTE, "worker", over, "CPUs of more than one %s%s: %s%s",
+        report(findings, span->id, FINDING_NOTE, "worker", over, "CPUs of more than one %s%s: %s%s",
                span->part, bitset_count(over) == 1 ? "" : " each", span->cost,
                is_possible(topo, plan, PLACE_NUMA) ? "; numa keeps each worker inside one node"
                                                    : "");
 }
 
-static void check_spans(const struct topo *topo, const struct plan *plan,
-                        struct findings_about *about)
+static void check_spans(const struct topo *topo, const struct plan *plan, struct findings *findings)
 {
     static const struct span over_packages = {
         "worker_over_packages", "package",
@@ -139,8 +134,8 @@ static void check_spans(const struct topo *topo, const struct plan *plan,
                  spans(topo, cpus, offsetof(struct topo_cpu, node)))
             bitset_set(&nodes, w);
     }
-    report_span(topo, plan, &over_packages, &packages, about);
-    report_span(topo, plan, &over_nodes, &nodes, about);
+    report_span(topo, plan, &over_packages, &packages, findings);
+    report_span(topo, plan, &over_nodes, &nodes, findings);
 }
 
 /* The os_node of all nodes that the CPUs belong to, with memory or without. */
@@ -166,7 +161,7 @@ static bool is_far(const struct topo *topo, const struct plan_worker *worker)
 }
 
 static void report_far(const struct topo *topo, const struct plan *plan, const struct bitset *far,
-                       struct findings_about *about)
+                       struct findings *findings)
 {
     const char *before = "", *name;
     int first = bitset_next(far, 0);
@@ -183,22 +178,21 @@ static void report_far(const struct topo *topo, const struct plan *plan, const s
     if (bitset_count(far) > 1)
         before =
             str_fmt("their GPUs are near other NUMA nodes than their CPUs (of worker %d: ", first);
-    report(about, "gpu_far", FINDING_NOTE, "worker", far, "%s%s%s%s", before, one,
+    report(findings, "gpu_far", FINDING_NOTE, "worker", far, "%s%s%s%s", before, one,
            before[0] ? ")" : "",
            is_possible(topo, plan, PLACE_GPU_LOCAL)
                ? "; gpu-local gives each worker CPUs near its GPU"
                : "");
 }
 
-static void check_gpus(const struct topo *topo, const struct plan *plan,
-                       struct findings_about *about)
+static void check_gpus(const struct topo *topo, const struct plan *plan, struct findings *findings)
 {
     struct bitset far = {0};
     for (unsigned w = 0; w < plan->nworkers; w++)
         if (is_far(topo, &plan->workers[w]))
             bitset_set(&far, w);
     if (!bitset_empty(&far))
-        report_far(topo, plan, &far, about);
+        report_far(topo, plan, &far, findings);
 }
 
 /* Cores whose CPUs belong to several workers: how many, their CPUs, and these workers. */
@@ -233,12 +227,11 @@ static unsigned find_divided(const struct topo *topo, const struct plan *plan,
     return used;
 }
 
-static void check_cores(const struct topo *topo, const struct plan *plan,
-                        struct findings_about *about)
+static void check_cores(const struct topo *topo, const struct plan *plan, struct findings *findings)
 {
     struct divided divided = {0};
     unsigned cores = find_divided(topo, plan, &divided);
-    report(about, "cores_divided", FINDING_NOTE, "worker", &divided.workers,
+    report(findings, "cores_divided", FINDING_NOTE, "worker", &divided.workers,
            "they share %u core%s (CPUs %s), and slow each other there%s", divided.ncores,
            divided.ncores == 1 ? "" : "s", bitset_format(&divided.cpus),
            cores >= plan->nworkers ? "; cores gives each worker cores of its own" : "");
@@ -246,8 +239,7 @@ static void check_cores(const struct topo *topo, const struct plan *plan,
 
 /* Reports CPUs of cores that no worker uses. Unused siblings of a used core do not count: `cores`
  * leaves them idle on purpose. */
-static void check_left(const struct topo *topo, const struct plan *plan,
-                       struct findings_about *about)
+static void check_left(const struct topo *topo, const struct plan *plan, struct findings *findings)
 {
     struct bitset left = plan->available, used = {0}, core;
     for (unsigned w = 0; w < plan->nworkers; w++)
@@ -271,14 +263,13 @@ static void check_left(const struct topo *topo, const struct plan *plan,
         : plan->placement != PLACE_PCORES && is_possible(topo, plan, PLACE_PARTITION)
             ? "; partition gives all CPUs to the workers"
             : "";
-    report(about, "cpus_left", FINDING_NOTE, "CPU", &left,
+    report(findings, "cpus_left", FINDING_NOTE, "CPU", &left,
            "%u of %u are in no worker's slice, as %s%s", bitset_count(&left),
            bitset_count(&plan->available), why, advice);
 }
 
 /* Teams over unlike cores, pinned or not. */
-static void check_teams(const struct topo *topo, const struct plan *plan,
-                        struct findings_about *about)
+static void check_teams(const struct topo *topo, const struct plan *plan, struct findings *findings)
 {
     struct bitset unlike = {0};
     for (unsigned w = 0; w < plan->nworkers && topo->nkinds > 1; w++)
@@ -286,14 +277,14 @@ static void check_teams(const struct topo *topo, const struct plan *plan,
             topo_mixes_cores(topo, &plan->workers[w].cpus))
             bitset_set(&unlike, w);
     if (!bitset_empty(&unlike))
-        report(about, "team_kinds", FINDING_NOTE, "worker", &unlike,
+        report(findings, "team_kinds", FINDING_NOTE, "worker", &unlike,
                "a team's CPUs are of unlike cores: at each barrier the faster ones wait "
                "for the slower ones%s",
                advise_pcores(topo, plan));
 }
 
 /* When the quota of a period is used up, the kernel stops all threads of the cgroup. */
-static void check_quota(const struct plan *plan, struct findings_about *about)
+static void check_quota(const struct plan *plan, struct findings *findings)
 {
     unsigned threads = 0, allowed = bitset_count(&plan->available);
     for (unsigned w = 0; w < plan->nworkers; w++)
@@ -304,8 +295,8 @@ static void check_quota(const struct plan *plan, struct findings_about *about)
     const char *advice = threads > plan->nworkers ? ", or plan fewer threads (-P sized, --threads)"
                          : plan->nworkers > 1     ? ", or plan fewer workers (-n)"
                                                   : "";
-    about->subject = "CPU quota";
-    findings_report(about, "cpu_quota", fits ? FINDING_NOTE : FINDING_DOUBT,
+    findings_report(&(struct findings_about){findings, "CPU quota"}, "cpu_quota",
+                    fits ? FINDING_NOTE : FINDING_DOUBT,
                     "the cgroup grants the time of %.3g CPU%s, and %u are allowed: the plan has %u "
                     "thread%s in all%s%s",
                     plan->cpu_quota, plan->cpu_quota == 1 ? "" : "s", allowed, threads,
@@ -345,10 +336,10 @@ static void add_lacking(const struct topo *topo, const struct plan_worker *worke
 }
 
 static void report_lacking(const struct plan *plan, const char *id, const char *which,
-                           const struct lacking *lacking, struct findings_about *about)
+                           const struct lacking *lacking, struct findings *findings)
 {
     bool one = bitset_count(&lacking->nodes) == 1;
-    report(about, id, FINDING_DOUBT, "worker", &lacking->workers,
+    report(findings, id, FINDING_DOUBT, "worker", &lacking->workers,
            "%s%s CPUs are on NUMA node%s %s, which ha%s no memory to use: memory is on node%s %s%s",
            which, bitset_count(&lacking->workers) == 1 ? "its" : "their", one ? "" : "s",
            bitset_format(&lacking->nodes), one ? "s" : "ve",
@@ -357,8 +348,7 @@ static void report_lacking(const struct plan *plan, const char *id, const char *
 }
 
 /* Reports workers on CPUs without local memory, and teams on isolated CPUs. */
-static void check_cpus(const struct topo *topo, const struct plan *plan,
-                       struct findings_about *about)
+static void check_cpus(const struct topo *topo, const struct plan *plan, struct findings *findings)
 {
     struct lacking all = {{{0}}, {{0}}, {{0}}}, some = all;
     struct bitset isolated = {0};
@@ -372,9 +362,9 @@ static void check_cpus(const struct topo *topo, const struct plan *plan,
         if (worker->threads > 1 && bitset_count(&of_isolated) > 1)
             bitset_set(&isolated, w);
     }
-    report_lacking(plan, "worker_no_memory", "", &all, about);
-    report_lacking(plan, "worker_some_no_memory", "some of ", &some, about);
-    report(about, "worker_isolated", FINDING_DOUBT, "worker", &isolated,
+    report_lacking(plan, "worker_no_memory", "", &all, findings);
+    report_lacking(plan, "worker_some_no_memory", "some of ", &some, findings);
+    report(findings, "worker_isolated", FINDING_DOUBT, "worker", &isolated,
            "threads on isolated CPUs stay on the CPU where they start, so that a team piles up on "
            "one: bind each thread (OMP_PROC_BIND=true)");
 }
@@ -448,39 +438,36 @@ static const char *advise_like_cores(const struct topo *topo, const struct plan 
 
 /* Users compare workers, and a job waits for its slowest. */
 static void check_speeds(const struct topo *topo, const struct plan *plan,
-                         struct findings_about *about)
+                         struct findings *findings)
 {
     struct bitset slow, fast;
     if (topo->nkinds < 2)
         return;
     find_slow(topo, plan, &slow, &fast);
-    report(about, "workers_unlike", FINDING_DOUBT, "worker", &slow,
+    report(findings, "workers_unlike", FINDING_DOUBT, "worker", &slow,
            "slower cores than worker%s %s: equal work takes longer there%s",
            bitset_count(&fast) == 1 ? "" : "s", bitset_format(&fast),
            bitset_empty(&slow) ? "" : advise_like_cores(topo, plan));
 }
 
-int plan_check(const struct topo *topo, const struct plan *whole, struct findings *findings,
-               struct err *err)
+void plan_check(const struct topo *topo, const struct plan *whole, struct findings *findings)
 {
     struct plan requested = *whole;
     const struct plan *plan = &requested;
     requested.nworkers = plan_requested(whole);
     const struct placement_info *info = &placement_infos[plan->placement];
-    struct findings_about about = {.findings = findings, .err = err};
     if (!plan->nworkers || plan->workers[0].host[0])
-        return 0;
-    check_quota(plan, &about);
-    check_teams(topo, plan, &about);
-    check_speeds(topo, plan, &about);
-    check_cpus(topo, plan, &about);
+        return;
+    check_quota(plan, findings);
+    check_teams(topo, plan, findings);
+    check_speeds(topo, plan, findings);
+    check_cpus(topo, plan, findings);
     if (info->pinned)
-        check_spans(topo, plan, &about);
+        check_spans(topo, plan, findings);
     if (info->pinned && plan->placement != PLACE_REMOTE)
-        check_gpus(topo, plan, &about);
+        check_gpus(topo, plan, findings);
     if (info->pinned && info->disjoint) {
-        check_cores(topo, plan, &about);
-        check_left(topo, plan, &about);
+        check_cores(topo, plan, findings);
+        check_left(topo, plan, findings);
     }
-    return about.rc;
 }

@@ -13,9 +13,8 @@
  *   worker_over_nodes (of one package; not for `package-local`), gpu_far (not for `remote`);
  * - disjoint slices: cores_divided (several workers on one core), cpus_left (CPUs in no slice).
  * Advice names only placements that this machine can express. Plans over several hosts get no
- * findings. The only error is -ENOMEM.
+ * findings.
  */
-int plan_check(const struct topo *topo, const struct plan *plan, struct findings *findings,
-               struct err *err);
+void plan_check(const struct topo *topo, const struct plan *plan, struct findings *findings);
 
 #endif

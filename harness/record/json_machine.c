@@ -9,19 +9,6 @@
 #include "harness/plan/check.h"
 #include "harness/record/json_value.h"
 
-static json_t *instance_at(const void *of, size_t i)
-{
-    const struct gpu_health *h = of;
-    return json_value_object("name:t uuid:t", h->instances[i].name, h->instances[i].uuid);
-}
-
-static json_t *process_at(const void *of, size_t i)
-{
-    const struct gpu_process *process = &((const struct gpu_health *)of)->processes[i];
-    return json_value_object("pid:i name:T memory_bytes:N", (int)process->pid, process->name,
-                             process->memory_bytes);
-}
-
 /* The number of entries in a list that holds `most`; 0 if `n` is unknown (negative). */
 static size_t listed(int n, int most)
 {
@@ -31,8 +18,8 @@ static size_t listed(int n, int most)
 static json_t *judged_to_json(const struct gpu_health *h, const char *subject)
 {
     struct findings findings = {0};
-    json_t *json =
-        gpu_health_judge(h, subject, &findings, NULL) ? NULL : findings_to_json(&findings);
+    gpu_health_judge(h, subject, &findings);
+    json_t *json = findings_to_json(&findings);
     findings_free(&findings);
     return json;
 }
@@ -59,12 +46,15 @@ json_t *gpu_health_to_json(const struct gpu_health *h, const char *subject)
                           h->rows_corrected, h->rows_uncorrected, h->rows_pending, h->rows_failed,
                           h->pages_pending),
         h->persistence, gpu_compute_mode_name(h->compute_mode),
-        json_value_object(
-            "on:f on_after_reset:f count:n instances:o", h->mig, h->mig_pending, h->ninstances,
-            json_value_array(h, listed(h->ninstances, GPU_INSTANCES_MAX), instance_at)),
+        json_value_object("on:f on_after_reset:f count:n instances:o", h->mig, h->mig_pending,
+                          h->ninstances,
+                          JSON_ARRAY(each, h->instances, listed(h->ninstances, GPU_INSTANCES_MAX),
+                                     json_value_object("name:t uuid:t", each->name, each->uuid))),
         json_value_object(
             "count:n list:o", h->nprocesses,
-            json_value_array(h, listed(h->nprocesses, GPU_PROCESSES_MAX), process_at)),
+            JSON_ARRAY(each, h->processes, listed(h->nprocesses, GPU_PROCESSES_MAX),
+                       json_value_object("pid:i name:T memory_bytes:N", (int)each->pid, each->name,
+                                         each->memory_bytes))),
         h->clock_mhz, h->clock_max_mhz, h->memory_clock_mhz, h->power_w, h->power_limit_w,
         h->power_limit_default_w, h->temperature_c, judged_to_json(h, subject));
 }
@@ -88,10 +78,14 @@ static struct bitset cpus_of(const struct topo *topo, size_t offset, size_t inde
     return cpus;
 }
 
-static json_t *kind_at(const void *of, size_t kind)
+static json_t *kinds_to_json(const struct topo *topo)
 {
-    const struct bitset cpus = cpus_of(of, offsetof(struct topo_cpu, kind), kind);
-    return json_value_object("kind:z cpus:c", kind, &cpus);
+    json_t *kinds = json_array();
+    for (size_t kind = 0; kind < topo->nkinds; kind++) {
+        const struct bitset cpus = cpus_of(topo, offsetof(struct topo_cpu, kind), kind);
+        json_value_append(&kinds, json_value_object("kind:z cpus:c", kind, &cpus));
+    }
+    return kinds;
 }
 
 static json_t *sets_to_json(const struct topo *topo, size_t offset, unsigned n)
@@ -104,16 +98,8 @@ static json_t *sets_to_json(const struct topo *topo, size_t offset, unsigned n)
     return sets;
 }
 
-static json_t *cache_at(const void *of, size_t i)
+static json_t *node_to_json(const struct topo_node *node)
 {
-    const struct topo_cache *cache = &((const struct topo *)of)->caches[i];
-    return json_value_object("level:i size_bytes:I count:i cpus:i", cache->level,
-                             (int64_t)cache->size_bytes, (int)cache->count, (int)cache->cpus);
-}
-
-static json_t *node_at(const void *of, size_t i)
-{
-    const struct topo_node *node = &((const struct topo *)of)->nodes[i];
     return json_value_object(
         "node:i kind:t memory_bytes:N allowed:b cpus:c", (int)node->os_node, node->kind,
         node->memory_bytes ? (int64_t)node->memory_bytes : (int64_t)-1, node->allowed, &node->cpus);
@@ -123,33 +109,18 @@ static json_t *distances_to_json(const struct topo *topo)
 {
     if (!topo->distances)
         return json_null();
-    json_t *rows = json_array();
-    for (unsigned from = 0; from < topo->nnodes; from++) {
-        json_t *row = json_array();
-        for (unsigned to = 0; to < topo->nnodes; to++)
-            (void)json_array_append_new(
-                row, json_integer(topo->distances[(size_t)from * topo->nnodes + to]));
-        (void)json_array_append_new(rows, row);
-    }
-    return rows;
+    return JSON_ARRAY(from, topo->nodes, topo->nnodes,
+                      JSON_ARRAY(distance, topo->distances + (from - topo->nodes) * topo->nnodes,
+                                 topo->nnodes, json_integer(*distance)));
 }
 
-static json_t *gpu_at(const void *of, size_t i)
+static json_t *gpu_to_json(const struct topo *topo, const struct topo_gpu *gpu)
 {
-    const struct topo *topo = of;
-    const struct topo_gpu *gpu = &topo->gpus[i];
     return json_value_object(
         "pci_bdf:t cuda_ordinal:n name:t uuid:t node:n node_source:t cpus:c note:t health:o",
         gpu->pci_bdf, gpu->cuda_ordinal, gpu->name, gpu->uuid,
         gpu->node < 0 ? -1 : (int)topo->nodes[gpu->node].os_node, topo_source_name(gpu->source),
         &gpu->cpus, gpu->note, gpu_health_to_json(gpu->health, topo_gpu_name(gpu)));
-}
-
-static json_t *machine_gpu_at(const void *of, size_t i)
-{
-    const struct machine_gpu *gpu = &((const struct machine_parts *)of)->gpus[i];
-    return json_value_object("name:T vbios:T uuid:T pci_bdf:T", gpu->name, gpu->vbios,
-                             machine_mark(gpu->uuid), gpu->pci_bdf);
 }
 
 json_t *machine_to_json(const struct machine_parts *parts)
@@ -164,14 +135,16 @@ json_t *machine_to_json(const struct machine_parts *parts)
             parts->arch, parts->vendor, parts->product, parts->cpu_model, parts->packages,
             parts->cores, parts->cpus, parts->nodes, parts->board, parts->bios, parts->microcode,
             machine_mark(parts->uuid), machine_mark(parts->id),
-            json_value_array(parts, parts->ngpus, machine_gpu_at)));
+            JSON_ARRAY(gpu, parts->gpus, parts->ngpus,
+                       json_value_object("name:T vbios:T uuid:T pci_bdf:T", gpu->name, gpu->vbios,
+                                         machine_mark(gpu->uuid), gpu->pci_bdf))));
 }
 
 static json_t *check_to_json(const struct topo *topo)
 {
     struct findings findings = {0};
-    struct err err;
-    json_t *array = topo_check(topo, &findings, &err) ? NULL : findings_to_json(&findings);
+    topo_check(topo, &findings);
+    json_t *array = findings_to_json(&findings);
     findings_free(&findings);
     return array;
 }
@@ -190,10 +163,13 @@ json_t *topo_to_json(const struct topo *topo)
                           sets_to_json(topo, offsetof(struct topo_cpu, llc), topo->nllcs),
                           sets_to_json(topo, offsetof(struct topo_cpu, core), topo->ncores)),
         (int)topo->ncores, (int)topo->npackages, (int)topo->nllcs, (int)topo->llc_level,
-        json_value_object("min:i max:i", min, max), json_value_array(topo, topo->nkinds, kind_at),
-        json_value_array(topo, topo->ncaches, cache_at),
-        json_value_array(topo, topo->nnodes, node_at), distances_to_json(topo),
-        json_value_array(topo, topo->ngpus, gpu_at), topo->gpu_note,
+        json_value_object("min:i max:i", min, max), kinds_to_json(topo),
+        JSON_ARRAY(cache, topo->caches, topo->ncaches,
+                   json_value_object("level:i size_bytes:I count:i cpus:i", cache->level,
+                                     (int64_t)cache->size_bytes, (int)cache->count,
+                                     (int)cache->cpus)),
+        JSON_ARRAY(node, topo->nodes, topo->nnodes, node_to_json(node)), distances_to_json(topo),
+        JSON_ARRAY(gpu, topo->gpus, topo->ngpus, gpu_to_json(topo, gpu)), topo->gpu_note,
         topo->cuda_driver
             ? json_sprintf("%d.%d", topo->cuda_driver / 1000, topo->cuda_driver % 1000 / 10)
             : json_null(),
@@ -242,7 +218,7 @@ json_t *env_to_json(const struct environment *env)
     return json;
 }
 
-static json_t *gpu_to_json(const struct topo *topo, const struct plan_worker *worker)
+static json_t *gpu_of_worker(const struct topo *topo, const struct plan_worker *worker)
 {
     if (worker->gpu < 0)
         return json_null();
@@ -275,7 +251,7 @@ static json_t *worker_to_json(const struct topo *topo, const struct plan *plan, 
     json_t *json =
         json_value_object("worker:i cpus:c mem_nodes:c mem_policy:t threads:i gpu:o", (int)w,
                           &worker->cpus, &worker->mem_nodes, mem_policy_name(worker->mem_policy),
-                          (int)worker->threads, gpu_to_json(topo, worker));
+                          (int)worker->threads, gpu_of_worker(topo, worker));
     if (worker->passive)
         (void)json_value_add(json, "wait_policy:t", "passive");
     if (worker->background)
@@ -299,11 +275,7 @@ json_t *plan_to_json(const struct topo *topo, const struct plan *plan,
         "placement:t status:t reason:t workers:o", placement_infos[plan->placement].name,
         plan->status == PLAN_OK ? "ok" : "skipped", plan->reason, workers);
     struct findings findings = {0};
-    struct err err;
-    if (plan_check(topo, plan, &findings, &err)) {
-        json_decref(json);
-        json = NULL;
-    }
+    plan_check(topo, plan, &findings);
     if (findings.n)
         (void)json_object_set_new(json, "findings", findings_to_json(&findings));
     findings_free(&findings);
@@ -312,10 +284,7 @@ json_t *plan_to_json(const struct topo *topo, const struct plan *plan,
 
 json_t *plans_to_json(const struct topo *topo, const struct plan *const *plans, size_t n)
 {
-    json_t *array = json_array();
-    for (size_t i = 0; i < n; i++)
-        (void)json_array_append_new(array, plan_to_json(topo, plans[i], NULL, 0));
-    return array;
+    return JSON_ARRAY(plan, plans, n, plan_to_json(topo, *plan, NULL, 0));
 }
 
 static int choice_of(const json_t *options, const char *name, const char *const *choices)

@@ -133,16 +133,12 @@ int json_value_add(json_t *object, const char *keys, ...)
     return failed;
 }
 
-json_t *json_value_array(const void *of, size_t n, json_t *(*make)(const void *of, size_t i))
+void json_value_append(json_t **array, json_t *item)
 {
-    json_t *array = json_array();
-    int failed = 0;
-    for (size_t i = 0; i < n && !failed; i++)
-        failed = json_array_append_new(array, make(of, i));
-    if (!failed)
-        return array;
-    json_decref(array);
-    return NULL;
+    if (!json_array_append_new(*array, item))
+        return;
+    json_decref(*array);
+    *array = NULL;
 }
 
 const char *json_value_text_of(const json_t *object, const char *key)
@@ -199,9 +195,8 @@ json_t *json_value_one_line(json_t *json)
     return json;
 }
 
-static json_t *to_json(const void *of, size_t i)
+static json_t *to_json(const struct finding *finding)
 {
-    const struct finding *finding = &((const struct findings *)of)->all[i];
     json_t *object =
         json_value_object("id:t severity:t subject:T sentence:t evidence:T command:T", finding->id,
                           finding_severity_name(finding->severity), finding->subject,
@@ -222,7 +217,9 @@ static json_t *to_json(const void *of, size_t i)
 
 json_t *findings_to_json(const struct findings *findings)
 {
-    return json_value_array(findings, findings ? findings->n : 0, to_json);
+    if (findings && findings->failed)
+        return NULL;
+    return JSON_ARRAY(each, findings->all, findings ? findings->n : 0, to_json(each));
 }
 
 /* False if no severity has that name. */
@@ -236,11 +233,10 @@ static bool find_severity(const char *name, enum finding_severity *severity)
     return false;
 }
 
-int findings_from_json(const json_t *json, struct findings *findings, struct err *err)
+void findings_from_json(const json_t *json, struct findings *findings)
 {
-    int rc = 0;
     *findings = (struct findings){0};
-    for (size_t i = 0; i < json_array_size(json) && !rc; i++) {
+    for (size_t i = 0; i < json_array_size(json); i++) {
         const json_t *object = json_array_get(json, i);
         struct finding finding = {0};
         if (!find_severity(json_value_text_of(object, "severity"), &finding.severity))
@@ -257,9 +253,8 @@ int findings_from_json(const json_t *json, struct findings *findings, struct err
         finding.value = json_value_number_of(object, "value");
         finding.low = json_value_number_of(object, "low");
         finding.high = json_value_number_of(object, "high");
-        rc = findings_add(findings, &finding, err);
+        findings_put(findings, &finding);
     }
-    return rc;
 }
 
 static void skip_space(struct json_walk *walk)

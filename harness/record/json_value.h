@@ -61,8 +61,23 @@ json_t *json_value_object(const char *keys, ...);
  * arguments of kind o. */
 int json_value_add(json_t *object, const char *keys, ...);
 
-/* An array of make(of, i) for each i in [0, n); NULL: no memory. */
-json_t *json_value_array(const void *of, size_t n, json_t *(*make)(const void *of, size_t i));
+/*
+ * An array of `item` for each of the first n elements of `elements`; `each` points to the element.
+ * NULL: no memory.
+ *
+ *   JSON_ARRAY(gpu, topo->gpus, topo->ngpus, json_value_object("name:t", gpu->name))
+ */
+#define JSON_ARRAY(each, elements, n, item)                                                        \
+    ({                                                                                             \
+        json_t *each##_all = json_array();                                                         \
+        for (size_t each##_at = 0; each##_at < (n); each##_at++) {                                 \
+            __auto_type each = &(elements)[each##_at];                                             \
+            json_value_append(&each##_all, (item));                                                \
+        }                                                                                          \
+        each##_all;                                                                                \
+    })
+/* Appends the item, which the array then owns. Without memory for it *array becomes NULL. */
+void json_value_append(json_t **array, json_t *item);
 
 /* The text of a key, "" if it has none; the whole number of a key, 0 if it has none or a negative
  * one. */
@@ -79,8 +94,8 @@ unsigned json_value_count_of(const json_t *object, const char *key);
  */
 json_t *findings_to_json(const struct findings *findings);
 
-/* Reads them back; those of unknown severity are left out. Errors: -ENOMEM only. */
-int findings_from_json(const json_t *json, struct findings *findings, struct err *err);
+/* Reads them back; those of unknown severity are left out. */
+void findings_from_json(const json_t *json, struct findings *findings);
 
 /*
  * Walks over the members of an object, or the elements of an array, as pieces of the JSON text. It

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/lib/stats.h"
@@ -333,7 +332,7 @@ static void judge_arm(const struct arm *arm, struct arm_rounds *rounds)
     }
     if (!worst) {
         rounds->status = STATUS_SKIPPED;
-        (void)snprintf(rounds->reason, sizeof(rounds->reason), "no round of it was finished");
+        text_set(rounds->reason, "no round of it was finished");
         return;
     }
     rounds->status = worst->status;
@@ -347,7 +346,7 @@ static void judge_arm(const struct arm *arm, struct arm_rounds *rounds)
         censored = censored_reason(arm);
         why = censored;
     }
-    (void)snprintf(rounds->reason, sizeof(rounds->reason), "%s%.200s", which, why);
+    text_set(rounds->reason, "%s%.200s", which, why);
 }
 
 static double median_throughput(const struct arm_rounds *rounds, double *scratch)
@@ -409,7 +408,7 @@ static int summarise_arm(const struct result *result, size_t index, struct arm_r
     if (arm->plan.status == PLAN_SKIPPED) {
         rounds->source = index;
         rounds->status = STATUS_SKIPPED;
-        (void)snprintf(rounds->reason, sizeof(rounds->reason), "%s", arm->plan.reason);
+        text_set(rounds->reason, "%s", arm->plan.reason);
     } else {
         rounds->source = source_of(result, index);
         arm = &result->arms[rounds->source];

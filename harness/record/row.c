@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,10 +133,10 @@ static void describe(const struct maker *maker, const struct round_value *value,
         .max = NAN,
         .status = rounds_of(maker)->status,
     };
-    (void)snprintf(row->unit, sizeof(row->unit), "%s", value->unit);
-    (void)snprintf(row->run_id, sizeof(row->run_id), "%s", result->run_id);
+    text_set(row->unit, "%s", value->unit);
+    text_set(row->run_id, "%s", result->run_id);
     row_put_params(result, arm, NULL, &value->dims, row->params);
-    (void)snprintf(row->reason, sizeof(row->reason), "%s", rounds_of(maker)->reason);
+    text_set(row->reason, "%s", rounds_of(maker)->reason);
 }
 
 /* Adds a note if the row's values are the measurement of another arm. */
@@ -147,8 +146,7 @@ static void explain_sharing(const struct maker *maker, struct row *row)
     const char *shared = rounds_format_shared(maker->result, maker->rounds, maker->arm);
     memcpy(own, row->reason, sizeof(own));
     if (shared[0])
-        (void)snprintf(row->reason, sizeof(row->reason), "%s%s%.170s", shared, own[0] ? "; " : "",
-                       own);
+        text_set(row->reason, "%s%s%.170s", shared, own[0] ? "; " : "", own);
 }
 
 /*
@@ -163,10 +161,9 @@ static void take_status(const struct maker *maker, const struct round_value *val
         return;
     row->status = value->status;
     if (value->base < 0)
-        (void)snprintf(row->reason, sizeof(row->reason), "%s", value->reason);
+        text_set(row->reason, "%s", value->reason);
     else
-        (void)snprintf(row->reason, sizeof(row->reason), "its baseline: %.230s",
-                       maker->rounds->arms[value->base].reason);
+        text_set(row->reason, "its baseline: %.230s", maker->rounds->arms[value->base].reason);
 }
 
 /* Puts the first doubt of the benchmark before the disturbances of the arm. */
@@ -177,8 +174,7 @@ static void take_doubt(const struct round_value *values, size_t n, struct row *r
         if (!values[i].doubt)
             continue;
         memcpy(own, row->reason, sizeof(own));
-        (void)snprintf(row->reason, sizeof(row->reason), "%.130s%s%.120s", values[i].doubt,
-                       own[0] ? "; " : "", own);
+        text_set(row->reason, "%.130s%s%.120s", values[i].doubt, own[0] ? "; " : "", own);
         return;
     }
 }
@@ -271,7 +267,7 @@ static void drop_unresolved(struct row *row)
         return;
     row->median = row->ci_low = row->ci_high = row->p95 = row->p99 = row->min = row->max = NAN;
     row->status = STATUS_SKIPPED;
-    (void)snprintf(row->reason, sizeof(row->reason), "%s", unresolved);
+    text_set(row->reason, "%s", unresolved);
 }
 
 int rows_append(struct rows *rows, const struct row *row, struct err *err)
@@ -300,7 +296,7 @@ static int append_group(const struct maker *maker, const struct round_value *val
         fill_numbers(maker, values, n, &row);
     else if (!of_rounds) {
         row.status = values->status;
-        (void)snprintf(row.reason, sizeof(row.reason), "%s", values->reason);
+        text_set(row.reason, "%s", values->reason);
     }
     if (of_rounds && metric && metric->is_step_time)
         fill_step_times(rounds_of(maker), &row);

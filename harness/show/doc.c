@@ -70,6 +70,7 @@ void doc_findings(struct doc *doc, const struct findings *findings, enum doc_whi
     if (block) {
         block->findings = findings;
         block->which = which;
+        doc->failed = doc->failed || findings->failed;
     }
 }
 
@@ -84,10 +85,11 @@ void doc_verdict(struct doc *doc, enum finding_severity severity, const char *co
     va_start(args, fmt);
     (void)vsnprintf(whole.sentence, sizeof(whole.sentence), fmt, args);
     va_end(args);
-    doc->failed = doc->failed || !block || findings_add(own, &whole, NULL);
-    if (block)
+    doc->failed = doc->failed || !block;
+    if (block) {
+        findings_put(own, &whole);
         block->findings = block->own = own;
-    else
+    } else
         free(own);
 }
 

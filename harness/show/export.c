@@ -184,7 +184,7 @@ int junit_print(const char *suite, const struct findings *findings, FILE *out, s
     (void)fputs("</system-out>\n    <system-err/>\n  </testsuite>\n</testsuites>\n", out);
     if (fflush(out) || ferror(out))
         return err_set(err, -EIO, "cannot write the JUnit file");
-    return 0;
+    return findings_check(findings, err);
 }
 
 int junit_print_verdict(const char *suite, const struct findings *findings,
@@ -197,15 +197,11 @@ int junit_print_verdict(const char *suite, const struct findings *findings,
                               .value = NAN,
                               .low = NAN,
                               .high = NAN};
-    int rc = 0;
-    for (size_t i = 0; i < findings->n && !rc; i++)
-        rc = findings_add(&all, &findings->all[i], err);
-    (void)snprintf(verdict.sentence, sizeof(verdict.sentence), "%s",
-                   inconclusive ? inconclusive : "");
-    if (!rc && inconclusive)
-        rc = findings_add(&all, &verdict, err);
-    if (!rc)
-        rc = junit_print(suite, &all, out, err);
+    for (size_t i = 0; i < findings->n; i++)
+        findings_put(&all, &findings->all[i]);
+    if (inconclusive)
+        findings_putf(&all, &verdict, "%s", inconclusive);
+    int rc = junit_print(suite, &all, out, err);
     findings_free(&all);
     return rc;
 }

@@ -87,7 +87,9 @@ static int show(const struct fleet_judgement *judgement, const struct validate_a
         return EXIT_INCONCLUSIVE;
     }
     const struct judged_fleet judged = {&findings, count[OUTCOME_SKIP]};
-    int code = EXIT_NOT_RUN, rc = fleet_findings(judgement, &findings, &err);
+    int code = EXIT_NOT_RUN;
+    fleet_findings(judgement, &findings);
+    int rc = findings_check(&findings, &err);
     fleet_add_to_doc(judgement, &doc);
     if (!rc) {
         code = args->json ? cmd_print_json(findings_to_json(&findings), 1)

@@ -335,8 +335,8 @@ static const char *put_evidence(const struct fleet *fleet, const struct bound *b
     const char *low = !isnan(bound->lower) ? str_fmt("%s to ", units_plain(bound->lower, 4)) : "";
     const char *high = !isnan(bound->upper) ? units_plain(bound->upper, 4) : "";
     if (cell->nvalues > FLEET_NEWEST)
-        (void)snprintf(first, sizeof(first), "; %s in the first of %u runs",
-                       units_plain((double)fleet->values[cell->first].value, 4), cell->nvalues);
+        text_set(first, "; %s in the first of %u runs",
+                 units_plain((double)fleet->values[cell->first].value, 4), cell->nvalues);
     return str_fmt("%s %s; %s is usual, %s%s passes%s", units_plain(cell->value, 4), bound->unit,
                    units_plain(bound->reference, 4), *low ? low : "up to ", *high ? high : "any",
                    first);
@@ -348,21 +348,21 @@ static void fill_figure(const struct fleet_judgement *judgement,
     const struct bound *bound = &judgement->bounds->all[offence->bound];
     const struct fleet_cell *cell = fleet_judged_cell(judgement, offence->bound, offence->machine);
     text_set(finding->metric, "%s", fleet_key_column(bound->key, FLEET_METRIC));
-    (void)snprintf(finding->unit, sizeof(finding->unit), "%s", bound->unit);
+    text_set(finding->unit, "%s", bound->unit);
     finding->value = cell->value;
     finding->low = bound->lower;
     finding->high = bound->upper;
     text_set(finding->evidence, "%s", put_evidence(judgement->fleet, bound, cell));
     if (cell->noisy) {
         text_append(finding->sentence, sizeof(finding->sentence), "", " (disturbed)");
-        (void)snprintf(finding->cause, sizeof(finding->cause), "setup");
+        text_set(finding->cause, "setup");
     }
 }
 
 static void fill_number(struct finding *finding, const char *metric, const char *unit, double value)
 {
-    (void)snprintf(finding->metric, sizeof(finding->metric), "%s", metric);
-    (void)snprintf(finding->unit, sizeof(finding->unit), "%s", unit);
+    text_set(finding->metric, "%s", metric);
+    text_set(finding->unit, "%s", unit);
     finding->value = value;
 }
 
@@ -382,9 +382,8 @@ static struct finding begin(const struct fleet_judgement *judgement, uint32_t ma
                               .value = NAN,
                               .low = NAN,
                               .high = NAN};
-    (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
-    (void)snprintf(finding.subject, sizeof(finding.subject), "%s",
-                   intern_text(&judgement->fleet->names, machine));
+    text_set(finding.id, "%s", id);
+    text_set(finding.subject, "%s", intern_text(&judgement->fleet->names, machine));
     return finding;
 }
 
@@ -405,7 +404,7 @@ const char *fleet_finding(const struct fleet_judgement *judgement,
     case OFFENCE_KIND:
         (void)snprintf(what, size, "another kind: %s",
                        intern_text(&judgement->fleet->kinds, machine->kind));
-        (void)snprintf(finding->cause, sizeof(finding->cause), "hardware");
+        text_set(finding->cause, "hardware");
         much = "";
         break;
     case OFFENCE_VERDICT:
@@ -432,36 +431,28 @@ const char *fleet_finding(const struct fleet_judgement *judgement,
 }
 
 /* Adds the finding of a machine without an offence. */
-static int add_good(const struct fleet_judgement *judgement, const struct fleet_judged *machine,
-                    struct findings *findings, struct err *err)
+static void add_good(const struct fleet_judgement *judgement, const struct fleet_judged *machine,
+                     struct findings *findings)
 {
     struct finding finding = begin(judgement, machine->machine, machine->outcome, "fleet_machine");
     finding.severity = FINDING_NOTE;
     if (machine->outcome == OUTCOME_SKIP)
-        (void)snprintf(finding.sentence, sizeof(finding.sentence), FLEET_NOT_JUDGED);
+        findings_putf(findings, &finding, FLEET_NOT_JUDGED);
     else
-        (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                       "nothing is odd: %zu figures at most were compared", judgement->bounds->n);
-    return findings_add(findings, &finding, err);
+        findings_putf(findings, &finding, "nothing is odd: %zu figures at most were compared",
+                      judgement->bounds->n);
 }
 
-static int add_machine(const struct fleet_judgement *judgement, const struct fleet_judged *machine,
-                       struct findings *findings, struct err *err)
+void fleet_findings(const struct fleet_judgement *judgement, struct findings *findings)
 {
-    int rc = machine->noffences ? 0 : add_good(judgement, machine, findings, err);
-    for (size_t i = 0; i < machine->noffences && !rc; i++) {
+    for (size_t i = 0; i < judgement->nmachines; i++) {
+        const struct fleet_judged *machine = &judgement->machines[i];
         struct finding one;
-        (void)fleet_finding(judgement, &judgement->offences[machine->first + i], &one);
-        rc = findings_add(findings, &one, err);
+        if (!machine->noffences)
+            add_good(judgement, machine, findings);
+        for (size_t k = 0; k < machine->noffences; k++) {
+            (void)fleet_finding(judgement, &judgement->offences[machine->first + k], &one);
+            findings_put(findings, &one);
+        }
     }
-    return rc;
-}
-
-int fleet_findings(const struct fleet_judgement *judgement, struct findings *findings,
-                   struct err *err)
-{
-    int rc = 0;
-    for (size_t i = 0; i < judgement->nmachines && !rc; i++)
-        rc = add_machine(judgement, &judgement->machines[i], findings, err);
-    return rc;
 }

@@ -77,9 +77,8 @@ const char *fleet_finding(const struct fleet_judgement *judgement,
 
 /*
  * Adds a finding for each offence, worst machine first, and one with the id "fleet_machine" for
- * each machine without an offence, which passes or is not judged. -ENOMEM only.
+ * each machine without an offence, which passes or is not judged.
  */
-int fleet_findings(const struct fleet_judgement *judgement, struct findings *findings,
-                   struct err *err);
+void fleet_findings(const struct fleet_judgement *judgement, struct findings *findings);
 
 #endif

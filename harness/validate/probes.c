@@ -11,6 +11,7 @@
 #include "harness/engine/setup.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
 
 /* The most informative per second first: if time is short, the last ones are left out. */
 static const enum facts_probe_name probe_order[PROBES] = {
@@ -118,11 +119,11 @@ static bool applies(const struct probes_request *request, const struct probe *pr
     const struct topo *topo = request->topo;
     unsigned gpus = topo_visible_gpus(topo);
     if (probe->is_burn && !(request->burn_s > 0))
-        (void)snprintf(out->reason, sizeof(out->reason), "needs --burn, such as --burn 3m");
+        text_set(out->reason, "needs --burn, such as --burn 3m");
     else if (gpus < probe->gpus)
-        (void)snprintf(out->reason, sizeof(out->reason), "%s", gpus ? "one GPU" : "no GPU");
+        text_set(out->reason, "%s", gpus ? "one GPU" : "no GPU");
     else if (topo->nnodes < probe->nodes)
-        (void)snprintf(out->reason, sizeof(out->reason), "one NUMA node");
+        text_set(out->reason, "one NUMA node");
     else
         return true;
     out->status = PROBE_ABSENT;
@@ -171,9 +172,9 @@ static int put_value(struct facts_probe *out, const struct bench_metric *metric,
     struct facts_value value = {
         .value = number, .unit = metric->unit, .better = metric->better, .gating = metric->gating};
     const struct facts_probe round = {.status = PROBE_DONE, .n = 1, .values = &value};
-    (void)snprintf(value.metric, sizeof(value.metric), "%s", metric->name);
-    (void)snprintf(value.key, sizeof(value.key), "%s", key);
-    (void)snprintf(value.why, sizeof(value.why), "%.199s", why);
+    text_set(value.metric, "%s", metric->name);
+    text_set(value.key, "%s", key);
+    text_set(value.why, "%.199s", why);
     return facts_join_repeats(out, &round, err);
 }
 
@@ -221,14 +222,13 @@ static int read_result(enum facts_probe_name name, const struct result *result,
         const struct arm *arm = &result->arms[a];
         if (arm->plan.status != PLAN_OK && worst < STATUS_SKIPPED) {
             worst = STATUS_SKIPPED;
-            (void)snprintf(out->reason, sizeof(out->reason), "%.250s", arm->plan.reason);
+            text_set(out->reason, "%.250s", arm->plan.reason);
         }
         for (size_t o = 0; o < arm->nobservations && !rc; o++) {
             const struct observation *observation = &arm->observations[o];
             if (observation->status > worst) {
                 worst = observation->status;
-                (void)snprintf(out->reason, sizeof(out->reason), "%s: %.220s", arm->bench->name,
-                               observation->reason);
+                text_set(out->reason, "%s: %.220s", arm->bench->name, observation->reason);
             }
             for (unsigned w = 0; w < observation->nworkers && !rc; w++)
                 rc = put_worker(name, arm->bench, &observation->workers[w], out, err);
@@ -274,7 +274,7 @@ static int run_probe(struct measure *m, enum facts_probe_name name, struct facts
         *err = why;
     } else if (rc) {
         out->status = PROBE_FAILED;
-        (void)snprintf(out->reason, sizeof(out->reason), "%s", why.msg);
+        text_set(out->reason, "%s", why.msg);
         rc = 0;
     } else {
         rc = read_result(name, &setup.result, out, err);
@@ -289,16 +289,15 @@ static int measure_one(struct measure *m, enum facts_probe_name name, struct fac
     const struct probe *probe = &probes[name];
     double s = expect_s(m->request, probe);
     if (!is_wanted(m->request, name)) {
-        (void)snprintf(out->reason, sizeof(out->reason), "not asked for");
+        text_set(out->reason, "not asked for");
         return 0;
     }
     if (!applies(m->request, probe, out))
         return 0;
     double gone_s = (double)(clock_now_ns() - m->start_ns) / 1e9;
     if (gone_s + s > m->request->limit_s) {
-        (void)snprintf(out->reason, sizeof(out->reason),
-                       "it takes %.0f s, and %.0f of %.0f s were left: raise --max-time", s,
-                       fmax(m->request->limit_s - gone_s, 0), m->request->limit_s);
+        text_set(out->reason, "it takes %.0f s, and %.0f of %.0f s were left: raise --max-time", s,
+                 fmax(m->request->limit_s - gone_s, 0), m->request->limit_s);
         return 0;
     }
     const char *before = probe->name ? getenv(probe->name) : NULL;

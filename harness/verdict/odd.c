@@ -172,7 +172,7 @@ void plans_find(const struct topo *topo, const struct result *result, struct fin
         struct findings all = {0};
         if (arm->is_baseline || arm->plan.status != PLAN_OK)
             continue;
-        (void)plan_check(topo, &arm->plan, &all, NULL);
+        plan_check(topo, &arm->plan, &all);
         for (size_t i = 0; i < all.n; i++) {
             struct finding finding = all.all[i];
             text_set(finding.subject, "%s: %.90s", statuses_name_arm(result, arm),
@@ -340,7 +340,7 @@ void gpus_find(const struct topo *topo, const struct result *result, struct find
     for (unsigned i = 0; i < n; i++)
         if (topo->gpus[i].health &&
             (!i || strcmp(topo->gpus[i].pci_bdf, topo->gpus[i - 1].pci_bdf) != 0))
-            (void)gpu_health_judge(topo->gpus[i].health, topo_gpu_name(&topo->gpus[i]), &all, NULL);
+            gpu_health_judge(topo->gpus[i].health, topo_gpu_name(&topo->gpus[i]), &all);
     for (size_t i = 0; i < all.n; i++)
         if (gpus_matters(&all.all[i]))
             findings_put(findings, &all.all[i]);
@@ -376,7 +376,7 @@ static bool gather(struct gathered *all, const struct gpu_change *change, enum g
 {
     struct findings found = {0};
     struct gpu_change part = gpu_change_only(change, kind);
-    (void)gpu_change_judge(&part, "", "", "", &found, NULL);
+    gpu_change_judge(&part, "", "", "", &found);
     bool any = found.n > 0;
     findings_free(&found);
     all->most++;
@@ -409,7 +409,7 @@ static void add_changes(const struct topo *topo, const struct result *result,
             gather_arm(&all, result, &result->arms[a], gpu, (enum gpu_kind)kind);
         evidence = str_fmt("%u of %u launches", all.rounds, all.most);
         if (all.rounds)
-            (void)gpu_change_judge(&all.sum, subject, all.arms, evidence, findings, NULL);
+            gpu_change_judge(&all.sum, subject, all.arms, evidence, findings);
     }
 }
 

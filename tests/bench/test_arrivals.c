@@ -1,7 +1,4 @@
 /* Schedules of requests: the right mean rate, in order, drawn from the seed alone. */
-#include <math.h>
-#include <stdbool.h>
-
 #include "bench/feed/serve_point.h"
 #include "tests/lib/unit.h"
 

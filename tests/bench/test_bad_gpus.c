@@ -2,10 +2,6 @@
  * Scans of three made-up GPUs, the second of which fails. The scan measures the others and emits a
  * row with the reason, the number and the address of the bad GPU.
  */
-#include <errno.h>
-#include <math.h>
-#include <unistd.h>
-
 #include "bench/common/memory_node.h"
 #include "bench/gpu/gpu.h"
 #include "bench/registry.h"

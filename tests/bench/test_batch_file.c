@@ -1,7 +1,4 @@
 /* bench/feed/batch.h: raw batches are read from a file as they were written. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "bench/feed/batch.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"

@@ -1,5 +1,4 @@
 /* bench/gpu/gpu_canary.c over made-up kernels: one worker a GPU, and worker 0 emits all values. */
-#include <errno.h>
 #include <pthread.h>
 
 #include "bench/registry.h"

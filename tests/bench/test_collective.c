@@ -1,7 +1,4 @@
 /* The scan of collectives over an engine in memory: arithmetic, agreement of ranks, checks. */
-#include <errno.h>
-#include <math.h>
-
 #include "bench/collective/collective_nccl.h"
 #include "bench/collective/collective_scan.h"
 #include "bench/registry.h"

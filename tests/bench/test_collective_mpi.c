@@ -1,6 +1,4 @@
 /* The MPI engine of collectives with one rank, over a fake MPI that the test controls. */
-#include <errno.h>
-
 #include "bench/collective/collective.h"
 #include "bench/collective/collective_scan.h"
 #include "harness/engine/contract/peers.h"

@@ -1,6 +1,4 @@
 /* The arithmetic of collectives: factors, sizes, iterations, and the numbers that are checked. */
-#include <math.h>
-
 #include "bench/collective/collective_scan.h"
 #include "kernels/collective/collective_lag.h"
 #include "kernels/collective/collective_value.h"

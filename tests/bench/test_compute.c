@@ -1,7 +1,4 @@
 /* What gpu_launch, gpu_stream and gpu_matmul compute without a GPU. */
-#include <errno.h>
-#include <math.h>
-
 #include "bench/common/team.h"
 #include "bench/gpu/gpu.h"
 #include "bench/gpu/gpu_launch_stat.h"

@@ -1,8 +1,5 @@
 /* Ping-pong between threads and processes, through the contract. */
-#include <errno.h>
-#include <math.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include "bench/os/context_switch.h"
 #include "bench/registry.h"

@@ -1,9 +1,6 @@
 /* What gpu_copy measures, its keys, and how its time is divided. */
 #include "bench/copy/gpu_copy_plan.h"
 
-#include <errno.h>
-#include <math.h>
-
 #include "bench/registry.h"
 #include "tests/lib/fixture_dims.h"
 #include "tests/lib/fixture_scan.h"

@@ -1,8 +1,6 @@
 /* Steps and knees of curves, compared with the known ones. */
 #include "bench/memory/curve.h"
 
-#include <math.h>
-
 #include "harness/lib/stats.h"
 #include "tests/lib/unit.h"
 

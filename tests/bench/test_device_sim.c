@@ -1,12 +1,9 @@
-#include <errno.h>
 #include <inttypes.h>
 
-#include <math.h>
 #include <numaif.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "bench/common/memory_node.h"
 #include "bench/device/device.h"

@@ -1,7 +1,4 @@
 /* The benchmark `dose` on an idle machine: which level it holds, and work that did not happen. */
-#include <errno.h>
-#include <math.h>
-
 #include "bench/registry.h"
 #include "harness/lib/dose.h"
 #include "tests/lib/fixture_scan.h"

@@ -4,8 +4,6 @@
  * NCCL.
  */
 #include <cuda_runtime_api.h>
-#include <errno.h>
-#include <math.h>
 
 #include "bench/collective/collective_scan.h"
 #include "bench/registry.h"

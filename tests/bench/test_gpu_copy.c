@@ -1,10 +1,6 @@
 /* Copies on GPUs: every kind arrives intact, and the check finds those that do not. Exits 77
  * without a GPU. */
 
-#include <errno.h>
-#include <math.h>
-#include <unistd.h>
-
 #include "bench/common/memory.h"
 #include "bench/copy/gpu_copy_plan.h"
 #include "bench/registry.h"

@@ -1,12 +1,9 @@
 /* Copies that wait for their turn, and a dose of h2d on links without other load and beside it. */
 
-#include <errno.h>
-#include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include "bench/registry.h"
 #include "harness/lib/dose.h"

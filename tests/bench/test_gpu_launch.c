@@ -1,8 +1,5 @@
 /* Launches are counted, waits return when the GPU is done, and the scan emits every way to wait. */
 
-#include <errno.h>
-#include <math.h>
-
 #include "bench/registry.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/gpu/gpu_launch.h"

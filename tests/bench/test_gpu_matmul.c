@@ -1,8 +1,6 @@
 /* Products of every type against the reference. Exits 77 without a GPU or cuBLASLt. */
 
 #include <cuda_runtime_api.h>
-#include <errno.h>
-#include <math.h>
 
 #include "bench/gpu/gpu_sensors.h"
 #include "bench/registry.h"

@@ -1,8 +1,5 @@
 /* Every operation in every shape, every element checked; wrong elements are found. */
 
-#include <errno.h>
-#include <math.h>
-
 #include "bench/registry.h"
 #include "kernels/gpu/gpu_stream.h"
 #include "tests/lib/fixture_gpu.h"

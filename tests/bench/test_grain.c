@@ -2,8 +2,6 @@
  * Regions by counting, the scan of one worker, and teams of plain threads, some larger than their
  * number of CPUs.
  */
-#include <errno.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -1,7 +1,4 @@
 /* A Python thread that launches beside one that unmaps memory, with and without its lock. */
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "bench/loader/python.h"

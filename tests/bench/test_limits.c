@@ -2,8 +2,6 @@
  * Preprocessing in cgroups with limits: what is written for a quota and read back in either cgroup
  * version, and why no cgroup can be made. See test_limits_live.c for systems that allow cgroups.
  */
-#include <errno.h>
-#include <math.h>
 #include <sys/stat.h>
 
 #include "bench/limits/limited.h"

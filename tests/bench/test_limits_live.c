@@ -1,6 +1,4 @@
 /* Preprocessing under limits, if it may make cgroups: smaller limits give smaller rates. */
-#include <errno.h>
-
 #include "bench/registry.h"
 #include "harness/lib/sys/cgroup.h"
 #include "tests/lib/fixture_scan.h"

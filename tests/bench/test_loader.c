@@ -1,13 +1,9 @@
 /* Loaders of all kinds on the modelled GPU, and what happens when loaders or their parents die. */
-#include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "bench/loader/python.h"
 #include "bench/registry.h"

@@ -1,7 +1,4 @@
 /* bench/loader/feeding.c: which numbers of loaders are measured, and the conclusions. */
-#include <errno.h>
-#include <math.h>
-
 #include "bench/loader/feeding.h"
 #include "tests/lib/unit.h"
 

@@ -1,7 +1,4 @@
 /* What gpu_matmul multiplies and emits, by its parameters; over made-up kernels. */
-#include <errno.h>
-#include <math.h>
-
 #include "bench/registry.h"
 #include "harness/lib/sys/log.h"
 #include "kernels/matmul/gpu_matmul_ref.h"

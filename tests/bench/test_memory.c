@@ -1,8 +1,6 @@
 /* Available memory, mappings, and the caches' sizes. */
 #include "bench/common/memory.h"
 
-#include <errno.h>
-#include <math.h>
 #include <numaif.h>
 
 #include "bench/common/memory_node.h"

@@ -1,7 +1,4 @@
 /* The four scans of memory through the contract. */
-#include <errno.h>
-#include <math.h>
-
 #include "bench/common/memory.h"
 #include "bench/registry.h"
 #include "kernels/cpu/chase.h"

@@ -1,7 +1,4 @@
 /* The control of memory doses, against a model of the machine. */
-#include <math.h>
-#include <stdbool.h>
-
 #include "bench/dose/dose_memory.h"
 #include "tests/lib/unit.h"
 

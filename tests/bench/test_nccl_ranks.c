@@ -1,15 +1,11 @@
 /* The real host code, with ranks of NCCL as threads, each with a GPU of tests/lib/fake_gpus.h. */
-#include <errno.h>
-
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "bench/collective/collective.h"
 #include "bench/device/device.h"
 #include "bench/registry.h"
-#include "harness/engine/worker/barrier.h"
+#include "harness/engine/worker/shared.h"
 #include "tests/lib/fake_gpus.h"
 #include "tests/lib/fixture_dims.h"
 #include "tests/lib/patience.h"

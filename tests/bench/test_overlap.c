@@ -2,8 +2,6 @@
 #include "bench/gpu/gpu_set.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-
 enum { GPUS = 3, DEPTH = 2 };
 
 #define MS(n) (UINT64_C(1000000) * (n))

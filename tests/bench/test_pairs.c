@@ -1,8 +1,6 @@
 /* Schedules and their statistics by counting; the two scans over pairs through the contract. */
 #include "bench/cpu/pairs.h"
 
-#include <errno.h>
-#include <math.h>
 #include <pthread.h>
 
 #include "bench/registry.h"

@@ -1,6 +1,4 @@
 /* What patterns of data parallelism send, compared with counts and bytes worked out by hand. */
-#include <errno.h>
-
 #include "bench/feed/train.h"
 #include "tests/lib/unit.h"
 

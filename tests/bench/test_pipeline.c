@@ -1,6 +1,3 @@
-#include <errno.h>
-
-#include <math.h>
 
 #include "bench/common/memory_node.h"
 #include "bench/feed/feed.h"

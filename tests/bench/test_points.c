@@ -2,9 +2,6 @@
 #include "bench/common/points.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-#include <math.h>
-
 enum { N = 30, MEASURED = 0, CONCLUDED, OTHER };
 
 static struct value_log values;

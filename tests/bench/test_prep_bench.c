@@ -1,4 +1,3 @@
-#include <errno.h>
 
 #include "bench/registry.h"
 #include "tests/lib/unit.h"

@@ -1,11 +1,8 @@
 /* Reads of one data set in each way, through the contract; the data set itself. */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <sched.h>
 #include <sys/mount.h>
-#include <unistd.h>
 
 #include "bench/io/read_points.h"
 #include "bench/registry.h"

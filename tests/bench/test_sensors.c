@@ -1,7 +1,4 @@
 /* A GPU's sensors under load, over a made-up driver, and the averages made of them. */
-#include <errno.h>
-#include <math.h>
-
 #include "bench/gpu/gpu_sensors.h"
 #include "tests/lib/fixture_driver.h"
 #include "tests/lib/unit.h"

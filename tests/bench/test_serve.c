@@ -1,7 +1,4 @@
 /* Requests by a schedule, through the contract. Load may make them later, never earlier. */
-#include <errno.h>
-#include <math.h>
-
 #include "bench/feed/serve_point.h"
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"

@@ -1,7 +1,4 @@
 /* Latencies of requests, compared with values worked out by hand. */
-#include <math.h>
-#include <stdbool.h>
-
 #include "bench/feed/serve_point.h"
 #include "tests/lib/unit.h"
 

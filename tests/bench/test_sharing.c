@@ -1,7 +1,4 @@
 /* Counters under false sharing: the kernel by counting, the scan through the contract. */
-#include <errno.h>
-#include <math.h>
-
 #include "bench/registry.h"
 #include "kernels/cpu/share.h"
 #include "tests/lib/fixture_scan.h"

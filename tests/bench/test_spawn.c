@@ -1,8 +1,5 @@
-/* Starts of processes and threads, and writes after a fork, through the contract. */
-#include <errno.h>
-#include <math.h>
+/* Starts of processes and threads, through the contract. */
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "bench/os/spawn_ways.h"
 #include "bench/registry.h"
@@ -42,7 +39,6 @@ TEST(spawn_of_a_small_parent)
     scan_run(&scan, &bench_spawn, &machine, small, 0.1);
     assert_int_equal(scan_count(&scan, "spawn_time"), SPAWN_WAYS);
     assert_int_equal(scan_count(&scan, "spawn_faults"), 2 * SPAWN_WAYS - 1);
-    assert_int_equal(scan_count(&scan, "cow_time"), 0);
     for (unsigned way = 0; way < SPAWN_WAYS; way++) {
         char key[64];
         put_text(key, "how=%s;mib=0;pages=4k", ways[way]);
@@ -50,25 +46,6 @@ TEST(spawn_of_a_small_parent)
     }
     /* A child touches at least its own stack after it returns from the call. */
     assert_true(scan_value(&scan, "spawn_faults", "how=fork;by=child;mib=0;pages=4k") >= 1);
-    scan_end(&scan);
-    assert_no_child();
-}
-
-/* Each page faults once, whichever process writes: a page of 4 KiB, or the system's if larger. */
-TEST(writes_after_a_fork)
-{
-    static const char *const pairs[] = {"how=cow", "size=64M", "pages=4k", NULL};
-    struct scan scan;
-    scan_run(&scan, &bench_spawn, &machine, pairs, 0.1);
-    if (!scan_reason(&scan, "spawn_time", "mib=64;pages=4k")) {
-        double pages = (double)(1 << 20) / (double)sysconf(_SC_PAGESIZE);
-        static const char *const keys[] = {"by=parent;mib=64;pages=4k", "by=child;mib=64;pages=4k"};
-        for (size_t i = 0; i < 2; i++) {
-            assert_true(fabs(scan_value(&scan, "cow_faults", keys[i]) / pages - 1) < 0.1);
-            assert_true(isfinite(scan_value(&scan, "cow_time", keys[i])));
-        }
-    }
-    assert_int_equal(scan_count(&scan, "spawn_faults"), 0);
     scan_end(&scan);
     assert_no_child();
 }
@@ -106,15 +83,4 @@ TEST(spawn_without_a_program)
                         "PATH has no program 'true' to start");
     assert_true(scan_value(&scan, "spawn_time", "how=fork;mib=0;pages=4k") > 0);
     scan_end(&scan);
-}
-
-TEST(spawn_refuses_writes_to_nothing)
-{
-    static const char *const pairs[] = {"how=cow", "size=0", NULL};
-    static const char *const none[] = {NULL};
-    struct scan scan;
-    (void)scan_probe(&scan, &bench_spawn, &machine, pairs);
-    assert_int_equal(bench_spawn.validate(scan.params, &scan.err), -EINVAL);
-    (void)scan_probe(&scan, &bench_spawn, &machine, none);
-    assert_int_equal(bench_spawn.validate(scan.params, &scan.err), 0);
 }

@@ -1,8 +1,6 @@
 /* Walks by counting, sizes of victims, slices, turns, cells, and cache_thrash through the contract.
  */
-#include <errno.h>
 #include <limits.h>
-#include <math.h>
 
 #include "bench/cpu/thrash_fight.h"
 #include "bench/cpu/thrash_values.h"

@@ -1,6 +1,4 @@
 /* Teams of a single worker, and the setting that their rates lead to. */
-#include <math.h>
-
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/unit.h"

@@ -1,8 +1,6 @@
 /* The arithmetic of throttled time, compared with a small model of the kernel. */
 #include "bench/dose/dose_throttle.h"
 
-#include <math.h>
-
 #include "harness/lib/sys/cgroup.h"
 #include "tests/lib/unit.h"
 

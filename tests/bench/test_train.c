@@ -1,6 +1,4 @@
 /* Ranks as threads in one barrier, on device sim: which rank was waited for, how long. */
-#include <errno.h>
-
 #include <pthread.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -9,7 +7,7 @@
 #include "bench/device/device.h"
 #include "bench/feed/train.h"
 #include "bench/registry.h"
-#include "harness/engine/worker/barrier.h"
+#include "harness/engine/worker/shared.h"
 #include "harness/lib/sys/clock.h"
 #include "tests/lib/fixture_dims.h"
 #include "tests/lib/patience.h"

@@ -1,6 +1,4 @@
 /* Threads that a timer wakes up, through the contract. */
-#include <math.h>
-
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/unit.h"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # contend ab runs variants in the same rounds and reports differences and exit codes. It undoes what a variant changes.
 . tests/lib/cli.sh
+without_gnuplot
 
 ab=("$CONTEND_FAKE" ab fake --time 0.05 --warmup 0.01 --host h)
 

@@ -2,6 +2,7 @@
 # contend run -- COMMAND runs a user's command as the worker. Tests what the command receives, what is compared, the
 # messages about commands that misbehave, and that no process remains.
 . tests/lib/cli.sh
+without_gnuplot
 export CONTEND_LIBCUDA=/nowhere CONTEND_LIBNVML=/nowhere
 
 one=("$CONTEND_BINARY" run --force --workers 2 --placement sized --rounds 1 --time 0.1 --no-baselines --no-canary

@@ -3,6 +3,8 @@
 # report.
 . tests/lib/cli.sh
 needs jq
+drawing=$PATH
+without_gnuplot
 stub=$CONTEND_STUB_NCCL
 unset NCCL_PROFILER_PLUGIN CONTEND_COMMS_DIR CONTEND_COMMS_MAPPED
 all_reduce=coll:AllReduce:ncclFloat32:1000:0:RING:SIMPLE:2
@@ -280,7 +282,7 @@ expect 2 "'matrix.csv' is not replaced: it is no file of contend" "$CONTEND_BINA
     --read "$scratch/again"
 expect_equal "a file of the user's" "$(cat "$scratch/again/matrix.csv"; ls "$scratch/again/plots" 2>/dev/null)" mine
 rm "$scratch/again/matrix.csv"
-expect 0 'wrote' "$CONTEND_BINARY" comms --read "$scratch/again"
+PATH=$drawing expect 0 'wrote' "$CONTEND_BINARY" comms --read "$scratch/again"
 for table in matrix calls ranks timeline; do
     cmp "$scratch/split/$table.csv" "$scratch/again/$table.csv" || fail "$table.csv differs"
 done
@@ -302,7 +304,7 @@ grep -q 'modelled: rings' "$scratch/again/report.html" || fail "the page does no
 rm -r "${scratch:?}/<b>&"/{plots,*.csv}
 echo mine >"$scratch/<b>&/report.html"
 expect 2 'is no report of contend' "$CONTEND_BINARY" comms --read "$scratch/<b>&"
-if command -v gnuplot >/dev/null; then
+if PATH=$drawing command -v gnuplot >/dev/null; then
     for figure in bytes timeline sizes; do
         [ -s "$scratch/again/plots/comms_$figure.png" ] || fail "no figure of $figure"
         grep -q '<svg' "$scratch/again/plots/comms_$figure.svg" || fail "$figure is no SVG"

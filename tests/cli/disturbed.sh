@@ -2,6 +2,7 @@
 # A run on a busy machine counts all of its rounds: the sentence, the table, rows.csv, the figure, the page, 'place' and the
 # rounds themselves have one number. Without agreement between rounds nothing is recommended.
 . tests/lib/cli.sh
+without_gnuplot
 needs two-cpus jq
 binary=$(realpath "$CONTEND_BINARY")
 cd "$scratch" || exit 1

@@ -3,6 +3,7 @@
 # which uses the newest of these results.
 . tests/lib/cli.sh
 needs two-cpus unshare
+without_gnuplot
 can_have_idle_stat || skip "needs a mount namespace of its own"
 binary=$(realpath "$CONTEND_BINARY") fake=$(realpath "$CONTEND_FAKE")
 cd "$scratch" || exit 1
@@ -108,7 +109,7 @@ places "not measured" -n 2 -- ./rate
 rm -r results
 
 # The simplest of equally good settings is recommended, in `run`, too.
-with_idle_stat "$fake" run fake -n 2 -p mode=per-thread -p step=0.05 --time 0.4 --warmup 0.01 --rounds 3 --host h \
+with_idle_stat "$fake" run fake -n 2 --no-canary --no-baselines -p mode=per-thread -p step=0.05 --time 0.4 --warmup 0.01 --rounds 3 --host h \
     -P none,sized,partition >said 2>log || fail "run: $(cat log)"
 agrees "$(newest)" sized
 cmp -s <(sed '/^Results: /,$d' said) <(sed '/^Results: /,$d' text) || fail "run and report differ: $(diff said text)"

@@ -2,6 +2,7 @@
 # The progress bar on a terminal names what runs: the benchmark of a scan, the placement of steps. Elsewhere a line after
 # a round says of how many, or how much time is left.
 . tests/lib/cli.sh
+without_gnuplot
 
 for task in 'run fake -P none,sized --max-time 4' 'run fake -P none,sized --rounds 2' 'tune fake --max-time 4' \
     'ab fake -V a -V b --max-time 4'; do

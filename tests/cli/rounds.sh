@@ -3,6 +3,8 @@
 # the run printed, byte for byte.
 . tests/lib/cli.sh
 needs jq
+drawing=$PATH
+without_gnuplot
 
 # Recomputes rows in awk: one line per group, with the values of rows.csv.
 by_hand() { # by_hand ROUNDS.CSV
@@ -78,6 +80,7 @@ columns "$scratch/failed/rounds.csv" placement role metric round value status |
     fail "no line of a failed round: $(cut -c1-200 "$scratch/failed/rounds.csv")"
 
 # Figures of a run that drew none, by a program that lacks its benchmarks.
+PATH=$drawing
 if command -v gnuplot > /dev/null; then
     "$CONTEND_FAKE" run fake --placement none,sized --workers 2 --rounds 1 "${short[@]}" --no-plots \
         --out "$scratch/plain" > /dev/null 2>&1 < /dev/null

@@ -2,6 +2,7 @@
 # contend tune finds the best setting where it is known, confirms it in fresh rounds, and prints how to apply it. Also
 # tests the report from its files, and bad usage.
 . tests/lib/cli.sh
+without_gnuplot
 
 tune=("$CONTEND_FAKE" tune fake --time 0.05 --warmup 0.01 --host h)
 needs two-cpus unshare

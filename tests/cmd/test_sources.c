@@ -1,8 +1,6 @@
 /* Values of a fingerprint from results made by hand, and the arguments of its runs. */
 #include "harness/cmd/fingerprint_sources.h"
 
-#include <math.h>
-
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 

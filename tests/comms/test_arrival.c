@@ -1,8 +1,6 @@
 /* Which made-up ranks came late to calls, which waited, and how fast the calls were. */
 #include "harness/comms/merge.h"
 
-#include <math.h>
-
 #include "harness/comms/plugin/names.h"
 #include "tests/lib/unit.h"
 
@@ -41,7 +39,7 @@ static void make(const struct comms_communicator *communicator, struct comms_arr
 static size_t count_findings(const struct comms_arrival *arrival)
 {
     AUTO(findings) findings = {0};
-    struct findings_about about = {&findings, NULL, "it"};
+    struct findings_about about = {&findings, "it"};
     comms_arrival_judge(arrival, &about);
     size_t n = findings.n;
     return n;
@@ -91,7 +89,7 @@ TEST(arrival_tells_turns_from_lateness)
         if (c)
             all[7].time_ns += 500000;
         make(&communicator, &arrival);
-        struct findings_about about = {&findings, NULL, "it"};
+        struct findings_about about = {&findings, "it"};
         comms_arrival_judge(&arrival, &about);
         assert_int_equal(findings.n, 1);
         assert_string_equal(findings.all[0].id, ids[c]);

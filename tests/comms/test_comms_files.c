@@ -3,8 +3,6 @@
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-
 static const struct gpu_link slot = {
     .pci = "0000:01:00.0", .way = GPU_WAY_PCIE, .links = 16, .gbps = 31.5};
 

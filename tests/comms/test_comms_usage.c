@@ -1,8 +1,6 @@
 /* What contend says about made-up programs; it says nothing about good ones. */
 #include "harness/comms/findings.h"
 
-#include <math.h>
-
 #include "harness/comms/plugin/names.h"
 #include "tests/lib/unit.h"
 
@@ -53,7 +51,7 @@ static void happened(uint32_t func, uint64_t size)
 static const char *judged(void)
 {
     const struct comms comms = {.n = 1, .communicator = &communicator};
-    assert_int_equal(comms_usage_judge(&comms, &timeline, &findings, NULL), 0);
+    comms_usage_judge(&comms, &timeline, &findings);
     return findings.n ? findings.all[0].id : "";
 }
 

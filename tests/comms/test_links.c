@@ -2,9 +2,6 @@
 #include "harness/comms/total.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-#include <math.h>
-
 enum { GPUS = 5 };
 static struct comms_log logs[2] = {{.header.host = "a"}, {.header.host = "b"}};
 static struct comms_gpu gpus[GPUS] = {

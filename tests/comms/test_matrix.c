@@ -1,8 +1,6 @@
 /* Matrices of made-up communicators: rings in an order of NCCL's, trees, and refused cases. */
 #include "harness/comms/merge.h"
 
-#include <errno.h>
-
 #include "harness/comms/plugin/names.h"
 #include "tests/lib/unit.h"
 

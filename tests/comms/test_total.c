@@ -1,8 +1,6 @@
 /* Sums over several communicators of made-up processes, between GPUs. */
 #include "harness/comms/total.h"
 
-#include <math.h>
-
 #include "harness/comms/plugin/names.h"
 #include "tests/lib/unit.h"
 

@@ -1,10 +1,8 @@
 /* Binds running processes, some of which end meanwhile. */
 #include "harness/doctor/apply.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/doctor/apply_plan.h"
 #include "harness/lib/sys/affinity.h"

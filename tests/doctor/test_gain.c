@@ -1,8 +1,6 @@
 /* Rates of blocks, gains of pairs, and gains of the next start. */
 #include "harness/doctor/metric.h"
 
-#include <math.h>
-
 #include "harness/doctor/checks/check.h"
 #include "harness/lib/stats.h"
 #include "tests/lib/trials.h"

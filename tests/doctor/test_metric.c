@@ -1,9 +1,7 @@
 /* Sources for the speed of a job: logs that grow, are rotated or truncated, and commands. */
 #include "harness/doctor/metric.h"
 
-#include <errno.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"

@@ -1,7 +1,5 @@
 /* A job that doctor --verify --restart starts and that ends early. */
-#include <errno.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "harness/doctor/doctor_verify.h"
 #include "tests/lib/fixture_dir.h"

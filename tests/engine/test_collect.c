@@ -1,9 +1,6 @@
 /* When a round of workers that own their CPUs counts as disturbed. */
 #include "harness/engine/collect.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "harness/engine/worker/shared.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"

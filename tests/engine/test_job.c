@@ -1,9 +1,7 @@
 /* Jobs whose ranks are threads of this test and exchange messages in memory. */
 #include "harness/engine/job.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <unistd.h>
 
 #include "harness/engine/arms.h"
 #include "harness/engine/job_plans.h"

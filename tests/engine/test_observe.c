@@ -1,7 +1,5 @@
 /* What happens to workers that are ended because another one failed. */
-#include <errno.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include "harness/engine/observe.h"
 #include "harness/lib/sys/clock.h"

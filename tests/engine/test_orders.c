@@ -1,6 +1,4 @@
 /* The orders that workers get for a round. */
-#include <unistd.h>
-
 #include "harness/engine/observe.h"
 #include "tests/lib/unit.h"
 

@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/lib/sys/clock.h"
 #include "tests/lib/unit.h"

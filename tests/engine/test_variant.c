@@ -2,8 +2,6 @@
 #include "harness/engine/result.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-
 static int parse(const char *const *texts, struct variants *variants, struct err *err)
 {
     struct opt_texts given = {0};
@@ -22,7 +20,8 @@ TEST(variant_takes_what_stands_behind_its_name)
         parse((const char *const[]){"plain", "b.1=env:OMP_WAIT_POLICY=passive", "b.1=param:rows=64",
                                     "b.1=placement:sized", "b.1=lib:nccl=/opt/x=y/libnccl.so",
                                     "c=build:/bin/contend", "b.1=env:A=", "b.1=threads:12",
-                                    "b.1=cpu-max:0.5", NULL},
+                                    "b.1=cpu-max:0.5", "b.1=nice:-3", "b.1=background-sched:idle",
+                                    "b.1=background-weight:25", NULL},
               &variants, &err),
         0);
     assert_int_equal(variants.n, 3);
@@ -37,6 +36,9 @@ TEST(variant_takes_what_stands_behind_its_name)
     assert_string_equal(b->placement, "sized");
     assert_int_equal(b->plan.threads, 12);
     assert_float_equal(b->cpu_max, 0.5, 0);
+    assert_int_equal(b->priority[0].nice, -3);
+    assert_int_equal(b->priority[1].policy, 2);
+    assert_int_equal(b->priority[1].weight, 25);
     assert_true(variants_any_build(&variants));
     variants.n = 2;
     assert_false(variants_any_build(&variants));
@@ -96,6 +98,9 @@ TEST(variant_refuses_what_it_cannot_take)
         {{"a", "b=unset:A=1", NULL}, "unset takes a name"},
         {{"a", "b=threads:2", "b=threads:3", NULL}, "two of 'threads'"},
         {{"a", "b=cpu-max:0", NULL}, "cpu-max '"},
+        {{"a", "b=nice:20", NULL}, "nice '"},
+        {{"a", "b=sched:fifo", NULL}, "sched"},
+        {{"a", "b=weight:0", NULL}, "weight '"},
         {{"a", "b=cpu-max:1", "b=cpu-max:2", NULL}, "two of 'cpu-max'"},
         {{"a", "b=placement:none", "b=placement:sized", NULL}, "two of 'placement'"},
     };

@@ -34,8 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_waiver(&waivers.all[i], lines);
     const struct finding finding = {
         .id = "nvlinks", .subject = "GPU 2", .outcome = OUTCOME_FAIL, .severity = FINDING_BAD};
-    if (findings_add(&findings, &finding, &err))
-        abort();
+    findings_put(&findings, &finding);
     waive_findings(&waivers, "2026-06-01", &findings);
     findings_free(&findings);
     waivers_free(&waivers);

@@ -4,8 +4,6 @@
  * runs this program again.
  */
 
-#include <unistd.h>
-
 #include "kernels/matmul/gpu_matmul.h"
 #include "tests/lib/unit.h"
 

@@ -1,7 +1,5 @@
 /* Preprocessing on the GPU against the CPU's reference, every value. Exits 77 without a GPU. */
 
-#include <math.h>
-
 #include "kernels/gpu/gpu_common.h"
 #include "kernels/gpu/gpu_ref.h"
 #include "kernels/gpu/gpu_step.h"

@@ -1,8 +1,5 @@
 /* The GPU's part against the double-precision reference, every value. Exits 77 without a GPU. */
 
-#include <errno.h>
-#include <math.h>
-
 #include "kernels/gpu/gpu_common.h"
 #include "kernels/gpu/gpu_ref.h"
 #include "kernels/gpu/gpu_step.h"

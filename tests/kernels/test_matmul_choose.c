@@ -2,8 +2,6 @@
 #include "kernels/matmul/gpu_matmul_choose.h"
 #include "tests/lib/unit.h"
 
-#include <math.h>
-
 enum { MOST = 8 };
 
 struct fake {

@@ -4,9 +4,6 @@
  * product.
  */
 
-#include <errno.h>
-#include <math.h>
-
 #include "kernels/matmul/gpu_matmul.h"
 #include "tests/lib/fake_gpus.h"
 #include "tests/lib/fake_matmul.h"

@@ -1,9 +1,6 @@
-#include <errno.h>
 #include <float.h>
-#include <math.h>
 #include <omp.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 
 #include "kernels/prep/prep.h"
 #include "kernels/prep/prep_isa.h"

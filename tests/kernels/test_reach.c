@@ -2,8 +2,6 @@
 #include "kernels/gpu/gpu_common.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-
 /* The architectures that -arch=all-major gives in nvcc 13 and 12. */
 static const int of_13[] = {750, 800, 900, 1000, 1100, 1200};
 static const int of_12[] = {900, 500, 600, 700, 800};

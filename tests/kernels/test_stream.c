@@ -2,9 +2,7 @@
 #include "kernels/cpu/stream.h"
 #include "tests/lib/unit.h"
 
-#include <math.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 /* Longest array, and guard elements on either side of it. */
 enum { LONGEST = 9001, GUARD = 64, ROOM = LONGEST + 2 * GUARD };

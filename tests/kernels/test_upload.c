@@ -1,8 +1,6 @@
 /* Copies to GPUs that are threads (tests/lib/fake_gpus.h): their order, and that the check finds
  * one that did not arrive. */
 
-#include <errno.h>
-
 #include "kernels/gpu/copy/gpu_upload.h"
 #include "tests/lib/fake_gpus.h"
 #include "tests/lib/unit.h"

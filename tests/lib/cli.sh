@@ -42,6 +42,18 @@ can_have_idle_stat() {
     with_idle_stat true 2>/dev/null
 }
 
+# without_gnuplot: for tests of other things, as figures take longer than a short run. PATH becomes a folder of links.
+# shellcheck disable=SC2123
+without_gnuplot() {
+    local folder
+    mkdir "$scratch/commands"
+    for folder in ${PATH//:/ }; do
+        ln -s "$folder"/* "$scratch/commands" 2>/dev/null
+    done
+    rm -f "$scratch/commands/gnuplot"
+    PATH=$scratch/commands
+}
+
 # expect CODE PATTERN COMMAND...: checks the exit code, and searches stdout+stderr for an extended regular expression.
 # The limit is $limit_s seconds, or 200.
 expect() {

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "bench/registry.h"
-#include "harness/engine/worker/barrier.h"
+#include "harness/engine/worker/shared.h"
 #include "kernels/collective/collective_value.h"
 #include "tests/lib/fixture_dims.h"
 

@@ -1,10 +1,8 @@
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 char fixture_dir[] = "/tmp/contend-test-XXXXXX";
 int fixture_dir_fd;

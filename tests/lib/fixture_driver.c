@@ -2,7 +2,6 @@
 #include "tests/lib/unit.h"
 
 #include <sys/wait.h>
-#include <unistd.h>
 
 int fixture_driver_in_child(const char *library, const char *states, int (*check)(void))
 {

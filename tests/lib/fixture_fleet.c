@@ -1,7 +1,5 @@
 #include "tests/lib/fixture_fleet.h"
 
-#include <math.h>
-
 #include "harness/lib/stats.h"
 #include "tests/lib/unit.h"
 

@@ -1,8 +1,6 @@
 #include "tests/lib/fixture_golden.h"
 #include "tests/lib/unit.h"
 
-#include <stdbool.h>
-
 void fixture_golden(const char *name, const char *text)
 {
     char path[256];

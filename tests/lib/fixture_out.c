@@ -1,10 +1,7 @@
 #include "tests/lib/fixture_out.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "harness/show/figures/figures.h"
 #include "harness/show/figures/gnuplot.h"

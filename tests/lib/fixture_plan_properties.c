@@ -1,8 +1,6 @@
 #include "tests/lib/fixture_plan_properties.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-
 /* What the request leaves to plan on, computed without the planner. */
 static struct bitset usable_cpus(const struct topo *topo, const struct plan_request *request)
 {

@@ -2,7 +2,6 @@
 #include "tests/lib/fixture_dims.h"
 #include "tests/lib/unit.h"
 
-#include <math.h>
 #include <sched.h>
 
 static struct value_log values;

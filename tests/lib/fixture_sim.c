@@ -1,7 +1,5 @@
 #include "tests/lib/fixture_sim.h"
 
-#include <math.h>
-
 #include "harness/lib/stats.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"

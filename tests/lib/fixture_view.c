@@ -1,10 +1,6 @@
 #include "tests/lib/fixture_view.h"
 #include "tests/lib/unit.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 struct machine machine;
 struct diagnosis diagnosis;
 

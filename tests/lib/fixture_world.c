@@ -1,7 +1,5 @@
 #include "tests/lib/fixture_world.h"
 
-#include <math.h>
-
 #include "harness/machine/gpu_driver.h"
 #include "tests/lib/unit.h"
 

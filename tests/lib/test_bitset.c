@@ -3,8 +3,6 @@
 #include "harness/lib/bitset.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-
 static struct bitset parse(const char *text)
 {
     struct bitset set;

@@ -2,8 +2,6 @@
 #include "harness/lib/opt.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-
 struct values {
     int64_t workers;
     bool verbose;

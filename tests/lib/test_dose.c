@@ -1,8 +1,6 @@
 /* Doses as text: what parses, what is refused, and the text that is written back. */
 #include "harness/lib/dose.h"
 
-#include <errno.h>
-
 #include "tests/lib/unit.h"
 
 TEST(dose_reads_levels_and_writes_them_back)

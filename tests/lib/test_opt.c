@@ -3,9 +3,6 @@
 #include "harness/lib/str.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-#include <stdbool.h>
-
 struct values {
     int64_t count, any;
     uint64_t size_bytes;

@@ -2,8 +2,6 @@
 #include "harness/lib/stats.h"
 #include "tests/lib/unit.h"
 
-#include <stdbool.h>
-
 enum { N = 6 };
 
 TEST(random_shuffle_is_a_permutation)

@@ -1,9 +1,6 @@
 /* The sequential test on simulated rounds of which the truth is known; seeds are fixed. */
 #include "harness/lib/stats.h"
 
-#include <math.h>
-#include <stdbool.h>
-
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_sim.h"
 #include "tests/lib/trials.h"

@@ -2,8 +2,6 @@
 #include "harness/lib/similar.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-
 TEST(similar_distances)
 {
     static const struct {

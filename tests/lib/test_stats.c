@@ -1,8 +1,6 @@
 /* Statistics against values worked out by hand, from documentation, or by exact combinatorics. */
 #include "harness/lib/stats.h"
 
-#include <math.h>
-
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 

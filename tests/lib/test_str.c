@@ -2,7 +2,6 @@
 #include "harness/lib/str.h"
 
 #include <pthread.h>
-#include <string.h>
 
 #include "tests/lib/unit.h"
 

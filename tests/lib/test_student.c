@@ -2,8 +2,6 @@
 #include "harness/lib/stats.h"
 #include "tests/lib/unit.h"
 
-#include <math.h>
-
 static const struct known {
     double tail, df, t;
 } known[] = {

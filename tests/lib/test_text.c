@@ -2,8 +2,6 @@
 #include "harness/lib/text.h"
 #include "tests/lib/unit.h"
 
-#include <math.h>
-
 TEST(percent)
 {
     static const struct {

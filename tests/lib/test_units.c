@@ -2,9 +2,6 @@
 #include "harness/lib/units.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-#include <math.h>
-
 TEST(units_parse_size)
 {
     static const struct {

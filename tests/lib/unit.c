@@ -1,8 +1,6 @@
 /* The main of unit tests: the argument names the file whose tests run, without ".c". */
 #include "tests/lib/unit.h"
 
-#include <unistd.h>
-
 enum { TESTS_MAX = 512, FILES_MAX = 64 };
 
 static struct {

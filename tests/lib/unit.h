@@ -6,6 +6,8 @@
 #ifndef TESTS_LIB_UNIT_H
 #define TESTS_LIB_UNIT_H
 
+#include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -14,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 

@@ -1,7 +1,5 @@
 /* harness/machine/env.c: reads existing values, gives null for missing ones, lets nothing
  * hostile through. */
-#include <math.h>
-
 #include "harness/machine/env.h"
 #include "harness/record/json_machine.h"
 #include "tests/lib/fixture_dir.h"

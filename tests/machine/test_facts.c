@@ -1,10 +1,7 @@
 /* harness/machine/facts*.c: reads existing values; missing values and garbage are unknown. */
 #include "harness/machine/facts.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"

@@ -1,12 +1,9 @@
 /* The health of GPUs, as drivers report or withhold it, and the findings about it. */
 #include "harness/machine/gpu_health.h"
 
-#include <errno.h>
-#include <math.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/machine/topo_gpu.h"
 #include "harness/record/json_machine.h"
@@ -20,8 +17,7 @@ static struct findings findings; /* of the last judgement */
 static size_t count(const struct gpu_health *health)
 {
     findings_free(&findings);
-    if (gpu_health_judge(health, "GPU 7 (beef:07:00.0)", &findings, NULL))
-        return SIZE_MAX;
+    gpu_health_judge(health, "GPU 7 (beef:07:00.0)", &findings);
     return findings.n;
 }
 

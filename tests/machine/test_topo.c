@@ -1,8 +1,5 @@
-#include <errno.h>
-#include <math.h>
 #include <sched.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "harness/machine/gpu_health.h"
 #include "harness/machine/topo.h"

@@ -2,8 +2,6 @@
  * vendors. */
 #include "harness/machine/topo_check.h"
 
-#include <unistd.h>
-
 #include "tests/lib/fixture_machines.h"
 #include "tests/lib/unit.h"
 
@@ -28,7 +26,7 @@ static void expect(const struct topo *topo, const char *all)
     AUTO(findings) findings = {0};
     char found[400] = "";
     size_t used = 0;
-    assert_int_equal(topo_check(topo, &findings, NULL), 0);
+    topo_check(topo, &findings);
     for (size_t i = 0; i < findings.n; i++)
         used += (size_t)snprintf(found + used, sizeof(found) - used, "%s%s %s", i ? "; " : "",
                                  findings.all[i].id, findings.all[i].subject);

@@ -1,7 +1,5 @@
 /* Topologies from files: machines from tables, malformed files, and files that are no topology. */
-#include <errno.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <hwloc.h>
 

@@ -1,8 +1,6 @@
 /* What happened to GPUs during an arm, over a made-up driver, and the text about it. */
 #include "harness/machine/gpu_watch.h"
 
-#include <math.h>
-
 #include "tests/lib/fixture_driver.h"
 #include "tests/lib/unit.h"
 
@@ -34,8 +32,7 @@ static bool says(const struct gpu_change *change, const char *expected)
 {
     struct findings findings = {0};
     char reported[1000] = "";
-    if (gpu_change_judge(change, "GPU 7", "none", "1 of 3 launches", &findings, NULL))
-        return false;
+    gpu_change_judge(change, "GPU 7", "none", "1 of 3 launches", &findings);
     for (size_t i = 0; i < findings.n; i++) {
         const struct finding *finding = &findings.all[i];
         size_t used = strlen(reported);

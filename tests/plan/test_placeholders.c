@@ -3,8 +3,6 @@
 #include "tests/lib/fixture_topo.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-
 static const struct placeholder_values values = {
     .number = "1", .gpu = "3", .workers = "4", .cpus = "0-3,8", .node = "0"};
 

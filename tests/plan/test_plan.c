@@ -1,7 +1,5 @@
 /* The rules of each placement, one by one. test_plan_properties.c has the promises common to
  * all. */
-#include <errno.h>
-
 #include "harness/lib/str.h"
 #include "harness/plan/options.h"
 #include "harness/plan/plan.h"

@@ -1,7 +1,5 @@
 /* Plans of some machines, byte for byte. CONTEND_UPDATE_GOLDEN=1 writes the files anew. */
 #include <ctype.h>
-#include <stdbool.h>
-#include <unistd.h>
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/plan/plan.h"

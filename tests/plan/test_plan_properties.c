@@ -3,7 +3,6 @@
  * over the XML files in $CONTEND_TOPOLOGIES, or in ../shared/topologies if that exists.
  */
 #include <dirent.h>
-#include <unistd.h>
 
 #include "harness/lib/sys/clock.h"
 #include "harness/plan/plan.h"

@@ -1,7 +1,4 @@
 /* Values that a scan lacks or doubts: from the benchmark to its rows and findings. */
-#include <errno.h>
-#include <math.h>
-
 #include "harness/verdict/odd.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"

@@ -2,8 +2,6 @@
 #include "harness/show/json/result_json.h"
 #include "tests/lib/unit.h"
 
-#include <math.h>
-
 TEST(comparison_json_has_outcome_and_null_for_unknown)
 {
     struct comparison one = {.base = "base",

@@ -1,12 +1,9 @@
 /* rows.csv and samples.csv: bytes, quoting, and the remains after a full disk. */
 #include "harness/record/csv.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_golden.h"

@@ -1,11 +1,8 @@
 /* harness/show/json/run_json.c: run.json, read back, describes the run, with any text in it. */
-#include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "harness/record/json_value.h"
 #include "harness/show/json/run_json.h"

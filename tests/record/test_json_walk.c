@@ -2,8 +2,6 @@
 #include "harness/record/json_value.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-
 static struct json_piece piece(const char *text)
 {
     return (struct json_piece){text, strlen(text)};

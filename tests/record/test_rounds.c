@@ -1,8 +1,6 @@
 /* A round's values compared with sums worked out by hand, and the choice of each arm's baseline. */
 #include "harness/record/rounds.h"
 
-#include <math.h>
-
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 

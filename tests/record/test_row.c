@@ -2,8 +2,6 @@
 #include "harness/engine/worker/command_bench.h"
 #include "harness/record/row.h"
 
-#include <math.h>
-
 #include "harness/record/analysis.h"
 #include "harness/record/metric.h"
 #include "harness/show/json/result_json.h"

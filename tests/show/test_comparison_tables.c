@@ -1,8 +1,6 @@
 /* Comparisons as a person reads them: which rows, where, and how wide. */
 #include "harness/show/comparison.h"
 
-#include <math.h>
-
 #include "tests/lib/fixture_comparison.h"
 #include "tests/lib/fixture_findings.h"
 #include "tests/lib/unit.h"

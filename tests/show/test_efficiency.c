@@ -1,6 +1,4 @@
 /* What table and findings say about an efficiency, besides its number. */
-#include <math.h>
-
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 

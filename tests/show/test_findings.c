@@ -26,7 +26,7 @@ static char *print(const struct finding *const *all, size_t n, bool color)
     AUTO(findings) findings = {0};
     char *text = NULL;
     for (size_t i = 0; i < n; i++)
-        assert_int_equal(findings_add(&findings, all[i], NULL), 0);
+        findings_put(&findings, all[i]);
     FILE *out = unit_print_into(&text);
     doc_print_findings(&findings, out, color);
     assert_int_equal(fclose(out), 0);
@@ -53,7 +53,7 @@ static void assert_box(enum finding_severity first, enum finding_severity second
     AUTO(doc) doc = {0};
     FREED char *text = NULL;
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(findings_add(&findings, &all[i], NULL), 0);
+        findings_put(&findings, &all[i]);
     FILE *out = unit_print_into(&text);
     doc_findings(&doc, &findings, DOC_LEADING);
     doc_print_html(&doc, out);

@@ -2,9 +2,7 @@
  * result. */
 #include "harness/show/html.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "harness/show/comparison.h"
 #include "tests/lib/fixture_comparison.h"

@@ -17,7 +17,7 @@ TEST(markdown_says_evidence_once)
     AUTO(findings) findings = {0};
     struct finding said = fixture_check("a", OUTCOME_FAIL);
     put_text(said.sentence, "waits (z -50.7)");
-    assert_int_equal(findings_add(&findings, &said, NULL), 0);
+    findings_put(&findings, &said);
     FREED char *text = fixture_printed(print, &findings);
     assert_has(text, "z -50.7");
     assert_lacks(strstr(text, "z -50.7") + 1, "z -50.7");
@@ -29,8 +29,8 @@ TEST(markdown_lists_findings)
     struct finding check = fixture_check("a", OUTCOME_FAIL);
     const struct finding whole = {
         .id = "advice", .sentence = "1. is <b>best</b>.", .command = "contend place\n```"};
-    assert_int_equal(findings_add(&findings, &check, NULL), 0);
-    assert_int_equal(findings_add(&findings, &whole, NULL), 0);
+    findings_put(&findings, &check);
+    findings_put(&findings, &whole);
     FREED char *text = fixture_printed(print, &findings);
     assert_string_equal(text, "\n1\\. is &lt;b&gt;best&lt;/b&gt;.\n"
                               "\n  To apply it:\n\n      contend place ```\n\n"

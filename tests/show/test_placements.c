@@ -1,7 +1,5 @@
 /* The closing table: fits 80 columns, worst first, and says only what the data support. */
 
-#include <math.h>
-
 #include "harness/verdict/advice.h"
 #include "tests/lib/fixture_golden.h"
 #include "tests/lib/fixture_result.h"

@@ -1,6 +1,4 @@
 /* The closing tables of scans fit 80 columns and say what failed. */
-#include <math.h>
-
 #include "harness/record/analysis.h"
 #include "harness/record/format.h"
 #include "tests/lib/fixture_golden.h"

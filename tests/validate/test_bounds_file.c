@@ -1,10 +1,6 @@
 /* harness/validate/files.h: files of bounds, written, read, and badly edited. */
 #include "harness/validate/files.h"
 
-#include <errno.h>
-#include <math.h>
-#include <unistd.h>
-
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_fleet.h"
 #include "tests/lib/unit.h"

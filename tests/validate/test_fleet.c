@@ -1,9 +1,6 @@
 /* harness/validate/fleet.h: results of many machines in memory. */
 #include "harness/validate/fleet.h"
 
-#include <errno.h>
-#include <math.h>
-
 #include "tests/lib/fixture_fleet.h"
 #include "tests/lib/unit.h"
 

@@ -2,9 +2,6 @@
  * known. */
 #include "harness/validate/judge.h"
 
-#include <errno.h>
-#include <math.h>
-
 #include "harness/validate/bounds.h"
 #include "tests/lib/fixture_fleet.h"
 #include "tests/lib/unit.h"
@@ -328,7 +325,7 @@ TEST(whom_nothing_was_judged_of_does_not_pass)
     assert_int_equal(judged.judgement.count[OUTCOME_PASS], 1);
     assert_int_equal(judged.judgement.count[OUTCOME_SKIP], 1);
     assert_int_equal(judged.judgement.machines[0].outcome, OUTCOME_SKIP);
-    assert_int_equal(fleet_findings(&judged.judgement, &findings, NULL), 0);
+    fleet_findings(&judged.judgement, &findings);
     assert_int_equal(findings.n, 2);
     assert_int_equal(findings.all[0].outcome, OUTCOME_SKIP);
     assert_string_equal(findings.all[0].sentence, "not judged: no bound is for its figures");
@@ -388,7 +385,7 @@ TEST(findings_name_all_machines)
     with.nbad = 1;
     with.ratio = 0.5;
     judge(&with, &judged);
-    assert_int_equal(fleet_findings(&judged.judgement, &findings, NULL), 0);
+    fleet_findings(&judged.judgement, &findings);
     assert_int_equal(findings.n, 30);
     const struct finding *bad = &findings.all[0];
     assert_string_equal(bad->subject, "m0");

@@ -1,9 +1,6 @@
 /* harness/validate/fleet_read.h: results of machines, read from a directory. */
 #include "harness/validate/fleet_read.h"
 
-#include <errno.h>
-#include <math.h>
-
 #include "harness/record/row.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"

@@ -1,5 +1,5 @@
-/* harness/validate/intern.h: equal strings have the same number. */
-#include "harness/validate/intern.h"
+/* harness/validate/fleet.h: equal strings have the same number. */
+#include "harness/validate/fleet.h"
 #include "tests/lib/unit.h"
 
 static uint32_t add(struct intern *intern, const char *text)

@@ -1,8 +1,6 @@
 /* Waivers: parsed strictly, applied to their own unit alone, and valid until their date. */
 #include "harness/validate/files.h"
 
-#include <errno.h>
-
 #include "harness/validate/rules/rules.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"

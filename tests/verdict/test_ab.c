@@ -2,8 +2,6 @@
  * column. */
 #include "harness/verdict/comparison.h"
 
-#include <math.h>
-
 #include "harness/lib/stats.h"
 #include "harness/verdict/verdict.h"
 #include "tests/lib/fixture_result.h"

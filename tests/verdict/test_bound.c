@@ -1,8 +1,6 @@
 /* What bounds a run: six cases with different bounds, and their texts. */
 #include "harness/verdict/bound.h"
 
-#include <math.h>
-
 #include "harness/verdict/verdict.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"

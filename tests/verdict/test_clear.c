@@ -1,6 +1,4 @@
 /* Rounds end when their result is clear. */
-#include <math.h>
-
 #include "harness/engine/arms.h"
 #include "harness/lib/stats.h"
 #include "harness/verdict/advice.h"

@@ -1,8 +1,6 @@
 /* A comparison as a finding. */
 #include "harness/verdict/comparison.h"
 
-#include <math.h>
-
 #include "tests/lib/fixture_comparison.h"
 #include "tests/lib/unit.h"
 

@@ -1,8 +1,6 @@
 /* Conclusions from the comparison of an incident's variants. */
 #include "harness/verdict/incidents.h"
 
-#include <math.h>
-
 #include "harness/lib/text.h"
 #include "tests/lib/unit.h"
 

@@ -1,7 +1,5 @@
 #include "harness/verdict/outlier.h"
 
-#include <math.h>
-
 #include "tests/lib/fixture_sim.h"
 #include "tests/lib/trials.h"
 #include "tests/lib/unit.h"

@@ -1,6 +1,4 @@
 /* The one recommendation, from rounds made by hand; a run and a tune must recommend the same. */
-#include <math.h>
-
 #include "harness/verdict/advice.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"

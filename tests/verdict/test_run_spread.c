@@ -1,8 +1,6 @@
 /* The spread between runs, compared with values worked out by hand. */
 #include "harness/verdict/evidence.h"
 
-#include <math.h>
-
 #include "harness/lib/stats.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_sim.h"

@@ -1,8 +1,6 @@
 /* Which units are compared with each other, and the text about it. */
 #include "harness/verdict/symmetry.h"
 
-#include <math.h>
-
 #include "bench/registry.h"
 #include "harness/show/doc.h"
 #include "harness/show/json/forms.h"

@@ -90,4 +90,29 @@ int cmd_finish(void);
 /* Prints and frees the document, then as cmd_finish. NULL: out of memory, which is logged. */
 int cmd_print_json(json_t *json, int indent);
 
+/* `--help` of a command, a scenario and a benchmark; on stdout. */
+
+/* The purpose of the program, in a sentence. */
+extern const char help_about[];
+
+/* "contend run [SCENARIO...] [options]". */
+const char *help_format_usage(const struct command *command);
+
+/* Prints description, operands and options; without `all`, one sentence and common options. */
+void help_print_command(const struct cmd_env *env, const struct command *command, bool all);
+
+/* Print the summary and the parameters of a scenario or benchmark. */
+void help_print_scenario(const struct cmd_env *env, const struct command *command,
+                         const struct scenario *scenario);
+void help_print_bench(const struct bench *bench);
+
+struct help_exit_code {
+    enum exit_code code;
+    const char *meaning; /* NULL ends the table */
+};
+extern const struct help_exit_code help_exit_codes[];
+
+/* "--param" as a table of one option, for helps; cli_parse stores it in struct cli. */
+extern const struct opt help_param_option[];
+
 #endif

@@ -175,19 +175,16 @@ int compared_write_junit(const struct comparisons *comparisons, const char *suit
                          struct err *err)
 {
     struct findings findings = {0};
-    int rc = 0;
-    for (size_t i = 0; i < comparisons->n && !rc; i++) {
+    for (size_t i = 0; i < comparisons->n; i++) {
         struct finding finding;
         comparison_to_finding(&comparisons->all[i], &finding);
         text_set(finding.subject, "%s", comparison_format_where(comparisons, &comparisons->all[i]));
         if (comparisons->all[i].gating)
-            rc = findings_add(&findings, &finding, err);
+            findings_put(&findings, &finding);
     }
-    FILE *out = rc ? NULL : fopen(path, "we");
-    if (!rc && !out)
-        rc = err_sys(err, -errno, "cannot write '%.150s'", path);
-    if (!rc)
-        rc = junit_print(suite, &findings, out, err);
+    FILE *out = fopen(path, "we");
+    int rc = out ? junit_print(suite, &findings, out, err)
+                 : err_sys(err, -errno, "cannot write '%.150s'", path);
     if (out && fclose(out) && !rc)
         rc = err_sys(err, -errno, "cannot write '%.150s'", path);
     findings_free(&findings);

@@ -291,9 +291,10 @@ int summary_format(const struct recorded *recorded, char **text, size_t *size, s
 
 static json_t *comparisons_as_json(const struct recorded *recorded)
 {
-    return json_pack("{s:O?, s:o, s:o}", "variants", json_object_get(recorded->record, "variants"),
-                     "comparisons", comparisons_to_json(&recorded->comparisons), "findings",
-                     findings_to_json(&recorded->findings));
+    return json_value_object("variants:o comparisons:o findings:o",
+                             json_incref(json_object_get(recorded->record, "variants")),
+                             comparisons_to_json(&recorded->comparisons),
+                             findings_to_json(&recorded->findings));
 }
 
 json_t *summary_to_json(const struct recorded *recorded)
@@ -301,15 +302,15 @@ json_t *summary_to_json(const struct recorded *recorded)
     if (json_object_get(recorded->record, "variants"))
         return comparisons_as_json(recorded);
     if (recorded->result.purpose == PURPOSE_TUNE)
-        return json_pack("{s:o, s:o, s:o}", "recommended",
-                         recommended_to_json(&recorded->analysis, &recorded->findings), "settings",
-                         tune_to_json(&recorded->analysis), "findings",
-                         findings_to_json(&recorded->findings));
+        return json_value_object("recommended:o settings:o findings:o",
+                                 recommended_to_json(&recorded->analysis, &recorded->findings),
+                                 tune_to_json(&recorded->analysis),
+                                 findings_to_json(&recorded->findings));
     if (recorded->result.purpose == PURPOSE_SIZING)
-        return json_pack("{s:o, s:o}", "sizing", sizing_to_json(&recorded->analysis), "findings",
-                         findings_to_json(&recorded->findings));
+        return json_value_object("sizing:o findings:o", sizing_to_json(&recorded->analysis),
+                                 findings_to_json(&recorded->findings));
     if (recorded->result.purpose == PURPOSE_DOSE)
-        return json_pack("{s:o, s:o}", "dosing", dosing_to_json(&recorded->analysis), "findings",
-                         findings_to_json(&recorded->findings));
+        return json_value_object("dosing:o findings:o", dosing_to_json(&recorded->analysis),
+                                 findings_to_json(&recorded->findings));
     return rows_to_json(&recorded->analysis);
 }

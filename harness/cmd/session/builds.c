@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/cmd/common/child_run.h"
 #include "harness/cmd/common/cmd.h"
+#include "harness/cmd/common/start.h"
 #include "harness/cmd/session/run_options.h"
 #include "harness/engine/job_plans.h"
 #include "harness/lib/array.h"

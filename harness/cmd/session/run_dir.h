@@ -58,7 +58,7 @@ void run_dir_close(struct run_dir *run_dir);
  * run leaves a valid trace.
  *
  *   rc = trace_file_open(&file, path, &err);           the file is an empty trace
- *   rc = trace_file_append(&file, events, size, &err); of trace_events (show/json/trace.h); ...
+ *   rc = trace_file_append(&file, events, size, &err); of trace_events (show/json/run_json.h); ...
  *   rc = trace_file_close(&file, &err);                 also if it is not open
  */
 

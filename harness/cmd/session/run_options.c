@@ -66,12 +66,23 @@ static const char *const device_names[] = {"auto",
     OPT_TEXT("factor", run_options, factor, NULL, "N", \
              "Each size is N times the one before; short for -p factor=N", .letter = 'f', \
              .level = OPT_RARE)
+#define PRIORITY_OPTIONS(prefix, role, whom) \
+    OPT_INT(prefix "nice", run_options, priority[role].nice, NULL, -20, 19, "N", \
+            "Nice level of each " whom, .level = OPT_RARE), \
+    OPT_INT(prefix "weight", run_options, priority[role].weight, NULL, 1, 10000, "W", \
+            "Weight of each " whom " in a cgroup of its own, as cpu.weight (100 is usual)", \
+            .level = OPT_RARE), \
+    OPT_CHOICE(prefix "sched", run_options, priority[role].policy, "default", cpu_policy_names, \
+               "POLICY", "Policy of each " whom ": SCHED_BATCH, SCHED_IDLE, or as it is", \
+               .level = OPT_RARE)
 #define BIND_OPTIONS \
     OPT_CHOICE("bind", run_options, bind, "mask", bind_names, "BY", \
                "How workers are bound to CPUs: by affinity mask, or by a cpuset of cgroup v2", \
                .level = OPT_RARE), \
     OPT_DOUBLE("cpu-max", run_options, cpu_max, NULL, 0.01, 8192, "CPUS", \
                "CPU quota of each worker, in CPUs, such as 0.5", .level = OPT_RARE), \
+    PRIORITY_OPTIONS("", 0, "worker"), \
+    PRIORITY_OPTIONS("background-", 1, "background worker"), \
     PLAN_GPUS_OPTION(run_options, topo.fake_gpus)
 #define OUT_OPTIONS \
     OPT_TEXT("out", run_options, out, NULL, "DIR", \
@@ -147,7 +158,8 @@ const struct opt ab_option_table[] = {
     OPT_TEXTS(
         "variant", run_options, variants, "NAME[=KIND:VALUE]",
         "A variant, the base first; repeat its name for further changes. Kinds: env:VAR=VALUE, "
-        "unset:VAR, param:K=V, placement:P, threads:N, cpu-max:CPUS, lib:nccl=PATH; "
+        "unset:VAR, param:K=V, placement:P, threads:N, cpu-max:CPUS, nice:N, weight:W, "
+        "sched:batch|idle and these of the background, such as background-nice:N, lib:nccl=PATH; "
         "before:COMMAND, "
         "after:COMMAND (undoes "
         "it) and "

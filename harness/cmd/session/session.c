@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/cmd/common/help.h"
+#include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/common/page.h"
 #include "harness/cmd/common/start.h"

@@ -24,8 +24,7 @@ struct session_task {
     int (*after_round)(void *arg, const struct verdict *verdict, struct result *result,
                        struct err *err);
     /* Adds findings of this command. */
-    int (*judge)(const void *arg, const struct analysis *analysis, struct findings *findings,
-                 struct err *err);
+    void (*judge)(const void *arg, const struct analysis *analysis, struct findings *findings);
     int (*exit_code)(const void *arg, const struct verdict *verdict); /* replaces EXIT_GOOD */
     bool no_figures;
 };

@@ -14,7 +14,7 @@
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"
 #include "harness/show/figures/figures.h"
-#include "harness/show/json/trace.h"
+#include "harness/show/json/run_json.h"
 #include "harness/verdict/odd.h"
 #include "harness/verdict/recommend.h"
 #include "harness/verdict/verdict.h"
@@ -94,7 +94,7 @@ static int make_verdict(const struct session *s, struct verdict *verdict, struct
     int rc = s->builds.setup ? builds_judge(&s->builds, &s->topo, verdict, err)
                              : verdict_make(&s->setup->result, &s->topo, verdict, err);
     if (!rc && task && task->judge)
-        rc = task->judge(task->arrange.arg, &verdict->analysis, &verdict->findings, err);
+        task->judge(task->arrange.arg, &verdict->analysis, &verdict->findings);
     return rc ? rc : findings_check(&verdict->findings, err);
 }
 

@@ -3,11 +3,10 @@
  *
  *   struct diagnosis diagnosis = {0};
  *   int rc = diagnosis_make(&view, &diagnosis, &err);
- *   if (!rc)
- *       rc = diagnosis_findings(&diagnosis, &findings, &err);   // for the printers
+ *   diagnosis_findings(&diagnosis, &findings);   // for the printers
  *   diagnosis_free(&diagnosis);
  *
- * A new check is a function and a line in check.c's table. It looks at checker->view and calls
+ * A new check is a function and a line in CHECK_LIST. It looks at checker->view and calls
  * checker_report for each thing it finds. It needs evidence of a loss (waited, throttled, refused):
  * the merely unusual is not a finding, so that a healthy machine has none.
  */
@@ -45,9 +44,7 @@ struct checker;
 
 struct check {
     unsigned number;
-    const char *id;    /* of its findings */
-    const char *finds; /* what it finds, in a few words; NULL ends the table */
-    const char *reads; /* the files or interfaces that it reads */
+    const char *id, *finds, *reads; /* see CHECK_LIST; finds NULL ends the table */
     void (*run)(struct checker *checker);
 };
 extern const struct check checks[];
@@ -105,8 +102,7 @@ struct diagnosis {
 /* -ENOMEM only. Free with diagnosis_free, also after an error. */
 int diagnosis_make(const struct view *view, struct diagnosis *diagnosis, struct err *err);
 void diagnosis_free(struct diagnosis *diagnosis);
-int diagnosis_findings(const struct diagnosis *diagnosis, struct findings *findings,
-                       struct err *err);
+void diagnosis_findings(const struct diagnosis *diagnosis, struct findings *findings);
 /* The settings for the next start from all findings; the first finding wins a conflict. */
 struct env_changes diagnosis_env_changes(const struct diagnosis *diagnosis);
 /* True if a finding is bad. */
@@ -269,26 +265,73 @@ struct check_spin {
 /* The least gain of fewer threads beside the present others. Unknown (NaN) below 1.1. */
 struct check_gain check_gain_of_fewer(const struct check_spin *spin);
 
-/* The checks, by what they look at. */
-void check_escape(struct checker *checker);
-void check_overlap(struct checker *checker);
-void check_queue(struct checker *checker);
-void check_idle_cpus(struct checker *checker);
-void check_inherited_mask(struct checker *checker);
-void check_narrowed_children(struct checker *checker);
-void check_leader_alone(struct checker *checker);
-void check_crowd(struct checker *checker);
-void check_ranks(struct checker *checker);
-void check_narrow(struct checker *checker);
-void check_team_over_quota(struct checker *checker);
-void check_throttled(struct checker *checker);
-void check_far_from_gpu(struct checker *checker);
-void check_shut_out_of_gpu(struct checker *checker);
-void check_far_pages(struct checker *checker);
-void check_openmp_settings(struct checker *checker);
-/* The variables that it and check_debugging may unset, some more than once; NULL after the last. */
+/*
+ * The checks, a line each: X(number, id of its findings, what it finds in a few words, the files or
+ * interfaces that it reads, its function).
+ */
+/* clang-format off */
+#define CHECK_LIST(X)                                                                           \
+    X(31, "mask_escape", "threads that leave the mask of their process",                        \
+      "masks of tasks, environ, schedstat", check_escape)                                       \
+    X(16, "more_threads_than_cpus", "more threads than CPUs, at a loss",                        \
+      "schedstat, masks, samples of threads, stacks, environ", check_crowd)                     \
+    X(29, "ranks_poll", "more ranks than CPUs, which poll for each other",                      \
+      "schedstat, masks, samples of threads, arguments, environ, maps", check_ranks)            \
+    X(6, "inherited_mask", "an inherited mask of one CPU", "masks of child and parent, cpuset", \
+      check_inherited_mask)                                                                     \
+    X(28, "narrowed_children", "children bound to fewer CPUs than their parent",                \
+      "masks of child and parent, schedstat", check_narrowed_children)                          \
+    X(27, "narrow_mask", "a mask with fewer CPUs than threads, while other CPUs idle",          \
+      "schedstat, masks, time of each CPU", check_narrow)                                       \
+    X(1, "masks_overlap", "busy processes on the same CPUs", "masks and times of tasks",        \
+      check_overlap)                                                                            \
+    X(2, "team_over_quota", "a team of threads larger than the quota of CPU time",              \
+      "cpu.max of all cgroups above, times and libraries of the process",                       \
+      check_team_over_quota)                                                                    \
+    X(3, "throttled", "stopped by a quota of CPU time", "cpu.stat", check_throttled)            \
+    X(5, "idle_beside_queue", "waiting while allowed CPUs are idle",                            \
+      "schedstat, masks, time of each CPU", check_idle_cpus)                                    \
+    X(4, "run_queue", "waiting in the run queue, and the cause",                                \
+      "schedstat, time of each CPU, cpu.stat, steal", check_queue)                              \
+    X(7, "leader_alone", "the first thread is bound, the others are not", "masks of tasks",     \
+      check_leader_alone)                                                                       \
+    X(8, "far_from_gpu", "far from the GPU that it uses", "NVML, local_cpulist, masks",         \
+      check_far_from_gpu)                                                                       \
+    X(9, "shut_out_of_gpu", "no CPU near its GPU is allowed", "NVML, local_cpulist, cpuset",    \
+      check_shut_out_of_gpu)                                                                    \
+    X(10, "far_pages", "memory on another node than the threads",                               \
+      "numa_maps, masks, cpuset.mems", check_far_pages)                                         \
+    X(11, "numa_balancing", "NUMA balancing is active", "/proc/vmstat", check_numa_balancing)   \
+    X(15, "thermal_throttling", "CPUs that slow down for heat", "thermal_throttle",             \
+      check_throttling)                                                                         \
+    X(15, "clock_governor", "clocks below the base clock", "cpufreq", check_governor)           \
+    X(17, "openmp_settings",                                                                    \
+      "settings of OpenMP that contradict each other, two OpenMP runtimes", "environ, maps",    \
+      check_openmp_settings)                                                                    \
+    X(18, "spin_wait", "spinning for a GPU on crowded CPUs", "user time, maps, schedstat",      \
+      check_spin_wait)                                                                          \
+    X(19, "debugging", "debugging settings left on", "environ, maps", check_debugging)          \
+    X(22, "memory_pressure", "short of memory", "memory.stat, memory.events, PSI",              \
+      check_memory)                                                                             \
+    X(23, "shared_cores", "workers on one core while cores are free", "topology, masks",        \
+      check_siblings)                                                                           \
+    X(24, "gpu", "GPUs that are held back or unwell", "NVML, kernel log", check_gpus)           \
+    X(30, "convoy", "threads that run one at a time, as behind one lock",                       \
+      "syscall of threads, schedstat, time of each CPU", check_convoy)                          \
+    X(26, "hung", "processes that hang: all threads wait", "syscall and status of threads",     \
+      check_hung)
+/* clang-format on */
+
+#define CHECK_DECLARE(number, id, finds, reads, run) void run(struct checker *checker);
+CHECK_LIST(CHECK_DECLARE)
+#undef CHECK_DECLARE
+
+/* Costs below this share, of the CPU time of workers or of the watched time, are not reported:
+ * unchanged runs differ by 2% and more (METHOD.md, 6), so that a fix would not show. */
+#define HOST_LEAST 0.02
+
+/* The variables that check_openmp_settings and check_debugging may unset, some more than once; NULL
+ * after the last. */
 const char *check_settings_variable(size_t index);
-void check_spin_wait(struct checker *checker);
-void check_debugging(struct checker *checker);
 
 #endif

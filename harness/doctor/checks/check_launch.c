@@ -275,10 +275,10 @@ static void write_unit(const char *unit, const struct env_changes *env_changes,
                        "\\n' | sudo tee /etc/systemd/system/%s.service.d/threads.conf && sudo "
                        "systemctl daemon-reload && sudo systemctl restart %s",
                        unit, unit);
-    (void)snprintf(launch->how, sizeof(launch->how),
-                   "systemd starts it as %.60s.service: the command adds a drop-in, as 'systemctl "
-                   "edit' does. To undo it, delete threads.conf, reload and restart.",
-                   unit);
+    text_set(launch->how,
+             "systemd starts it as %.60s.service: the command adds a drop-in, as 'systemctl "
+             "edit' does. To undo it, delete threads.conf, reload and restart.",
+             unit);
 }
 
 /* Writes the line for a container, a pod or a unit. False: it was started by hand. */
@@ -294,17 +294,17 @@ static bool write_outside_shell(const struct view *view, const struct view_proce
             return true;
         (void)check_append(out, size, "kubectl set env deployment/NAME");
         add_changes(env_changes, " ", '=', out, size);
-        (void)snprintf(launch->how, sizeof(launch->how),
-                       "Kubernetes starts it: NAME is its deployment (or statefulset/, or 'env' in "
-                       "the spec of the pod). To undo it, give each name with a '-' behind it "
-                       "in place of its value.");
+        text_set(launch->how,
+                 "Kubernetes starts it: NAME is its deployment (or statefulset/, or 'env' in "
+                 "the spec of the pod). To undo it, give each name with a '-' behind it "
+                 "in place of its value.");
     } else if (find_container(view, process, name, sizeof(name))) {
         (void)check_append(out, size, "%s run", is_podman(view, process) ? "podman" : "docker");
         add_changes(env_changes, " -e ", '=', out, size);
-        (void)snprintf(launch->how, sizeof(launch->how),
-                       "It runs in container %.12s: give 'run' the options that it had, and these. "
-                       "To undo it, start it as before.",
-                       name);
+        text_set(launch->how,
+                 "It runs in container %.12s: give 'run' the options that it had, and these. "
+                 "To undo it, start it as before.",
+                 name);
         add_carried(started, true, " -e ", launch);
         if (cpus)
             (void)check_append(out, size, " --cpuset-cpus=%s", bitset_format(cpus));
@@ -324,7 +324,7 @@ static void write_mpirun(const struct view_process *above, const char *name, boo
 {
     char *out = launch->command;
     const size_t size = sizeof(launch->command);
-    (void)snprintf(launch->how, sizeof(launch->how), "%s starts it. ", base_of(name));
+    text_set(launch->how, "%s starts it. ", base_of(name));
     note_lost_by_shell_line(launch);
     add_carried(above, false, " ", launch);
     (void)add_words(above, next_word(above, NULL), next_word(above, name), env_changes->argument,
@@ -339,10 +339,10 @@ static void write_slurm(const struct view_process *started, const struct env_cha
 {
     char *out = launch->command;
     const size_t size = sizeof(launch->command);
-    (void)snprintf(launch->how, sizeof(launch->how),
-                   "Slurm starts it: so in the job script, with #SBATCH --cpus-per-task=%u. To "
-                   "undo it, submit the script as before.",
-                   threads);
+    text_set(launch->how,
+             "Slurm starts it: so in the job script, with #SBATCH --cpus-per-task=%u. To "
+             "undo it, submit the script as before.",
+             threads);
     add_changes(env_changes, " ", '=', out, size);
     if (!view_setting(started, "SLURM_STEP_ID"))
         add_carried(started, false, " ", launch);
@@ -392,8 +392,7 @@ void launch_write(const struct view *view, const struct view_process *process,
                (above = find_above(view, process, torch))) {
         if (!is_set)
             return;
-        (void)snprintf(launch->how, sizeof(launch->how),
-                       "torchrun starts it, and passes its environment on. ");
+        text_set(launch->how, "torchrun starts it, and passes its environment on. ");
         write_shell_line(above, env_changes, NULL, launch);
     } else if (view_setting(process, "SLURM_JOB_ID")) {
         write_slurm(started, env_changes, threads, launch);

@@ -1,13 +1,13 @@
 #include "harness/doctor/checks/check_runtime.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/doctor/checks/check.h"
 #include "harness/doctor/checks/check_launch.h"
 #include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 /*
  * Sources: libgomp's manual, "Environment Variables"; LLVM/OpenMP's and Intel's (KMP_BLOCKTIME);
@@ -288,7 +288,7 @@ static void find_nested(const struct view *view, const struct view_process *proc
             continue;
         team->pools = callers;
         team->threads = callers + nown;
-        (void)snprintf(team->from, sizeof(team->from), "%s", own->from);
+        text_set(team->from, "%s", own->from);
         team->runtime = nmkl > 1 ? &mkl : find_runtime(own->from);
         team->is_seen = true;
     }
@@ -308,7 +308,7 @@ static void find_from(const struct view_process *process, double least_s, struct
                     strcmp(task->from, process->tasks[o].from) == 0;
         if (same > most) {
             most = same;
-            (void)snprintf(team->from, sizeof(team->from), "%s", task->from);
+            text_set(team->from, "%s", task->from);
         }
     }
     team->is_seen = team->from[0];
@@ -361,8 +361,7 @@ static void set_option(const struct view_process *process, const struct check_ru
     const bool is_argument = launch_find_argument(process, runtime->option),
                takes_argument = strcmp(process->name, "java") == 0;
     if (is_argument || (takes_argument && view_setting(process, runtime->variable)))
-        (void)snprintf(env_changes->argument, sizeof(env_changes->argument), "%s%u",
-                       runtime->option, threads);
+        text_set(env_changes->argument, "%s%u", runtime->option, threads);
     else
         env_changes_set_option(env_changes, runtime->variable, runtime->option, threads);
 }

@@ -166,8 +166,9 @@ static double estimate_gain(const struct teams *teams)
 }
 
 /*
- * What is promised: see check_gain.c. Others in the crowd count as other processes do. Callers of
- * nested pools have waits of their own, which stay: spinning of 90% once hid a gain of 1.6x.
+ * What is promised: see check_gain_of_fewer. Others in the crowd count as other processes do.
+ * Callers of nested pools have waits of their own, which stay: spinning of 90% once hid a gain
+ * of 1.6x.
  */
 static struct check_gain promise_gain(const struct teams *teams)
 {

@@ -1,9 +1,9 @@
-#include "harness/doctor/checks/checks_host.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/doctor/checks/check.h"
+#include "harness/doctor/reader/host.h"
 #include "harness/lib/str.h"
 #include "harness/lib/units.h"
 #include "harness/machine/topo_gpu.h"
@@ -27,6 +27,10 @@ static double host_share(const struct checker *checker, double cpus)
     return fmin(cpus / fmax(had, 1), 1);
 }
 
+/*
+ * A hint fault counts as 1.5 us (the fault and the page table update), a moved page as 5 us more
+ * (the copy and the TLB shootdown on all CPUs).
+ */
 void check_numa_balancing(struct checker *checker)
 {
     const struct host *host = checker->view->host;
@@ -49,6 +53,7 @@ void check_numa_balancing(struct checker *checker)
         evidence);
 }
 
+/* Reports HOST_LEAST of the time; if only events are counted, one per second. */
 void check_throttling(struct checker *checker)
 {
     const struct host *host = checker->view->host;
@@ -91,6 +96,10 @@ static bool saves_power(const struct host *host)
            strcmp(host->preference, "balance_power") == 0;
 }
 
+/*
+ * Reports busy CPUs of workers below 90% of their base clock if a setting saves power; below 75%
+ * for any reason, since wide vector code alone lowers the clock by less than that.
+ */
 void check_governor(struct checker *checker)
 {
     const struct host *host = checker->view->host;
@@ -177,6 +186,11 @@ static void report_memory(struct checker *checker, const struct host_memory *mem
                    memory->path[0] ? "its cgroup is" : "The machine is", evidence);
 }
 
+/*
+ * Reports HOST_LEAST of the time (PSI); without PSI, 200 refaulted pages per second at 100 us each
+ * (an SSD). Both count only where a limit is nearly used or the machine has no free pages. Always
+ * reports an out-of-memory kill in a group of workers.
+ */
 void check_memory(struct checker *checker)
 {
     const struct host *host = checker->view->host;
@@ -268,6 +282,10 @@ static void check_log(struct checker *checker)
     }
 }
 
+/*
+ * Reports what gpu_health_judge and gpu_change_judge call bad, except other users and the compute
+ * mode; also a power limit, persistence mode off, and Xids of the last hour.
+ */
 void check_gpus(struct checker *checker)
 {
     const struct host *host = checker->view->host;
@@ -277,18 +295,14 @@ void check_gpus(struct checker *checker)
         const struct topo_gpu *gpu = &host->topo->gpus[i];
         struct findings all = {0};
         name = topo_gpu_name(gpu);
-        rc = gpu_health_judge(&host->gpus[i], name, &all, checker->err);
-        for (unsigned c = 0; c < host->nchanges && !rc; c++)
+        gpu_health_judge(&host->gpus[i], name, &all);
+        for (unsigned c = 0; c < host->nchanges; c++)
             if (strcmp(host->gpu_changes[c].pci_bdf, gpu->pci_bdf) == 0)
-                rc = gpu_change_judge(&host->gpu_changes[c], name, "the watch", "", &all,
-                                      checker->err);
-        if (!rc)
-            report_wanted(checker, &all, gpu->pci_bdf);
+                gpu_change_judge(&host->gpu_changes[c], name, "the watch", "", &all);
+        report_wanted(checker, &all, gpu->pci_bdf);
         findings_free(&all);
     }
-    if (rc)
-        checker->rc = rc;
-    else if (host)
+    if (host)
         check_log(checker);
 }
 
@@ -300,6 +314,7 @@ static const char *stacks_command(int pid, bool is_python)
     return str_fmt("%sgdb -p %d -batch -ex 'thread apply all bt'", py_spy, pid);
 }
 
+/* Reports hung processes: bad if the process was named, else FINDING_DOUBT. */
 void check_hung(struct checker *checker)
 {
     const struct host *host = checker->view->host;

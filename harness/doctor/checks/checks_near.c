@@ -1,6 +1,5 @@
 /* Distances that should be short: CPUs to their GPU, threads to their memory. */
 #include <math.h>
-#include <stdio.h>
 
 #include "harness/doctor/checks/cpu_allocator.h"
 #include "harness/lib/str.h"
@@ -37,11 +36,11 @@ static bool is_far(const struct view *view, const struct view_process *process, 
         if (bitset_empty(&near) || bitset_intersects(&cpus, &near))
             return false;
         bitset_or(&far->near, &near);
-        (void)snprintf(far->gpus, sizeof(far->gpus), "%.31s", view->gpus[g].pci_bdf);
+        text_set(far->gpus, "%.31s", view->gpus[g].pci_bdf);
         n++;
     }
     if (n > 1)
-        (void)snprintf(far->gpus, sizeof(far->gpus), "its %u GPUs", n);
+        text_set(far->gpus, "its %u GPUs", n);
     view_allowed_cpus(view, process, &far->can);
     bitset_and(&far->can, &far->near);
     return n > 0;
@@ -88,8 +87,8 @@ static void report_shut_out(struct checker *checker, const struct far *far)
     char evidence[160];
     struct bitset allowed;
     view_allowed_cpus(checker->view, far->process, &allowed);
-    (void)snprintf(evidence, sizeof(evidence), "its cgroup has CPUs %.40s, near %.31s are %.40s",
-                   bitset_format(&allowed), far->gpus, bitset_format(&far->near));
+    text_set(evidence, "its cgroup has CPUs %.40s, near %.31s are %.40s", bitset_format(&allowed),
+             far->gpus, bitset_format(&far->near));
     const struct finding_parts parts = finding_parts_bad(NAN, &far->process, 1, evidence, NULL);
     checker_report(
         checker, &parts,

@@ -1,6 +1,5 @@
 /* Groups that wait for a CPU, and the causes. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/doctor/checks/check_runtime.h"
@@ -153,7 +152,7 @@ static void append_touched(const struct view_process *hog, size_t n, char *footn
 {
     char more[32] = "";
     if (n > 1)
-        (void)snprintf(more, sizeof(more), " and %zu more", n - 1);
+        text_set(more, " and %zu more", n - 1);
     (void)check_append(footnote, size,
                        " The command touches %s (%d)%s, which %s not part of this job.", hog->name,
                        hog->pid, more, n > 1 ? "are" : "is");

@@ -3,8 +3,8 @@
 #include "harness/doctor/checks/check.h"
 #include "harness/doctor/checks/check_launch.h"
 #include "harness/doctor/checks/check_runtime.h"
-#include "harness/doctor/checks/checks_host.h"
 #include "harness/doctor/checks/cpu_allocator.h"
+#include "harness/doctor/reader/host.h"
 #include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
@@ -181,8 +181,6 @@ void check_throttled(struct checker *checker)
     }
 }
 
-/* Bound workers that share cores. Declared in checks_host.h. Pure. */
-
 /*
  * Throughput of a core with two busy threads, relative to one: Intel, "Hyper-Threading Technology".
  */
@@ -269,6 +267,7 @@ static void report_siblings(struct checker *checker, size_t a, size_t b,
                    bitset_count(&free_cores) == 1 ? " has" : "s have", evidence);
 }
 
+/* Reports workers bound to different CPUs of one core while other cores are free. */
 void check_siblings(struct checker *checker)
 {
     const struct topo *topo = host_topo(checker->view);

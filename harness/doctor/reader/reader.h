@@ -23,6 +23,8 @@
 #include <sys/types.h>
 
 #include "harness/doctor/reader/view.h"
+#include "harness/lib/err.h"
+#include "harness/lib/opt.h"
 
 struct reader {
     struct view view;
@@ -77,5 +79,24 @@ int reader_tick(struct reader *reader, enum reader_scope scope, struct err *err)
 
 /* Moves the mark to the last tick, which must be a whole one. Reads nothing. */
 void reader_roll(struct reader *reader);
+
+/* Resolves the processes that the command line of doctor names. */
+
+/*
+ * Watches the processes of --pid and writes them to `pids`, or with --gpu-procs those that use a
+ * GPU; without either, none. -EINVAL names an invalid pid. Also errors of
+ * processes_watch_gpu_users.
+ */
+int processes_watch(const struct opt_texts *texts, bool gpu_procs, struct reader *reader,
+                    pid_t pids[OPT_TEXTS_MOST], struct err *err);
+
+/*
+ * Finds the GPUs that watched processes use now. Starts NVML, which takes a while, only if the
+ * mapped libraries show that one may use a GPU. Without NVML the GPUs stay unknown.
+ */
+void processes_find_gpus(struct reader *reader);
+
+/* Watches the processes that use a GPU. -ENOTSUP: no NVML; -ESRCH: NVML lists none that is here. */
+int processes_watch_gpu_users(struct reader *reader, struct err *err);
 
 #endif

@@ -11,7 +11,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/units.h"
 #include "harness/machine/env.h"
@@ -22,7 +21,7 @@ void cgroups_open(struct cgroups *cgroups)
     if (groups_open(groups, &cgroups->err))
         return;
     int rc = cgroups->cpuset ? groups_enable(groups, "cpuset", &cgroups->err) : 0;
-    if (!rc && cgroups->quota)
+    if (!rc && cgroups->cpu)
         rc = groups_enable(groups, "cpu", &cgroups->err);
     if (rc)
         groups_close(groups);
@@ -64,23 +63,27 @@ static int check_mask(const struct plan_worker *plan, struct err *err)
 
 /*
  * Moves the calling process, a worker between fork and exec, into its own cgroup. This has its
- * CPUs, its memory nodes if their policy is bind, and a quota of `cpu_max` CPUs (0 = none). CPUs
- * are read back from the cgroup and the process's mask. Without cpuset and quota the process stays
- * where it is. -errno with the reason.
+ * CPUs, its memory nodes if their policy is bind, and the requested quota and weight. CPUs are read
+ * back from the cgroup and the process's mask. Without all these the process stays where it is.
+ * -errno with the reason.
  */
 static int cgroups_join(const struct cgroups *cgroups, unsigned index,
-                        const struct plan_worker *plan, double cpu_max, struct err *err)
+                        const struct plan_worker *plan, const struct launch_request *request,
+                        struct err *err)
 {
     char dir[GROUPS_PATH_MAX];
-    if (!cgroups->cpuset && !(cpu_max > 0))
+    const int64_t weight = request->priority.weight;
+    if (!cgroups->cpuset && !(request->cpu_max > 0) && !weight)
         return 0;
     if (cgroups->err.code)
         return err_set(err, cgroups->err.code, "%s", cgroups->err.msg);
     int rc = groups_make(&cgroups->groups, index, dir, sizeof(dir), err);
     if (!rc && cgroups->cpuset)
         rc = set_cpuset(dir, plan, err);
-    if (!rc && cpu_max > 0)
-        rc = groups_set_quota(dir, cpu_max, GROUPS_PERIOD_US, err);
+    if (!rc && request->cpu_max > 0)
+        rc = groups_set_quota(dir, request->cpu_max, GROUPS_PERIOD_US, err);
+    if (!rc && weight)
+        rc = groups_set_weight(dir, (unsigned)weight, err);
     if (!rc)
         rc = groups_set(dir, "cgroup.procs", "0", err);
     return !rc && cgroups->cpuset ? check_mask(plan, err) : rc;
@@ -100,7 +103,7 @@ void cgroups_clear(struct cgroups *cgroups, unsigned n)
     for (unsigned i = 0; cgroups->groups.dir[0] && i < n; i++) {
         if (groups_make(&cgroups->groups, i, dir, sizeof(dir), NULL))
             continue;
-        if (cgroups->quota)
+        if (cgroups->cpu)
             add_throttled(cgroups, dir);
         (void)groups_remove(dir);
     }
@@ -215,8 +218,9 @@ static enum worker_state bind(const struct image *image)
 {
     struct shared_worker *worker = image->worker;
     const struct cgroups *cgroups = image->request->cgroups;
-    if (cgroups &&
-        cgroups_join(cgroups, image->index, &worker->plan, image->request->cpu_max, &worker->err))
+    if (cgroups && cgroups_join(cgroups, image->index, &worker->plan, image->request, &worker->err))
+        return WORKER_SKIPPED;
+    if (cpu_priority_set(&image->request->priority, &worker->err))
         return WORKER_SKIPPED;
     if (cgroups && cgroups->cpuset)
         return bind_memory(&worker->plan, &worker->err) ? WORKER_SKIPPED : WORKER_LAUNCHED;

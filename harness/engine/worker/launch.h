@@ -8,19 +8,20 @@
 #include "harness/engine/worker/shared.h"
 #include "harness/lib/err.h"
 #include "harness/lib/opt.h"
+#include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/cgroup.h"
 #include "harness/lib/sys/process.h"
 #include "harness/plan/plan.h"
 
 /*
- * Workers in cgroups (lib/sys/cgroup.h): cpusets in place of masks (--bind cgroup), and quotas of
- * CPU time (--cpu-max, --dose throttle).
+ * Workers in cgroups (lib/sys/cgroup.h): cpusets in place of masks (--bind cgroup), quotas of CPU
+ * time (--cpu-max, --dose throttle) and weights (--weight).
  */
 
 /* Zeroed = no cgroups are requested. */
 struct cgroups {
     bool cpuset; /* requested: a cpuset for each worker */
-    bool quota;  /* requested: a quota of CPU time for workers of some arms */
+    bool cpu;    /* requested: a quota or a weight for workers of some arms */
     struct groups groups;
     double throttled, throttled_s; /* how often, and how long, the quota stopped workers */
     struct err err; /* why cgroups cannot be used: the error of each worker that needs one */
@@ -69,6 +70,7 @@ struct launch_request {
     const struct user_command *command;
     const struct cgroups *cgroups;
     double cpu_max; /* a quota in CPUs, with cgroups; 0 = none */
+    struct cpu_priority priority;
 };
 
 /*

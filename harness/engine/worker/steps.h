@@ -8,7 +8,6 @@
 
 #include "harness/engine/contract/bench.h"
 #include "harness/engine/contract/peers.h"
-#include "harness/engine/worker/barrier.h"
 #include "harness/engine/worker/shared.h"
 #include "harness/engine/worker/usage.h"
 

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,6 +52,31 @@ int affinity_get(pid_t tid, struct bitset *cpus)
         return 0;
     int rc = -errno;
     return rc != -ESRCH && read_text(tid, cpus) ? 0 : rc;
+}
+
+const char *const cpu_policy_names[] = {"default", "batch", "idle", NULL};
+
+int cpu_priority_set(const struct cpu_priority *priority, struct err *err)
+{
+    static const int policies[] = {SCHED_OTHER, SCHED_BATCH, SCHED_IDLE};
+    const struct sched_param none = {0};
+    const int nice = (int)priority->nice, policy = policies[priority->policy];
+    if (priority->policy && sched_setscheduler(0, policy, &none))
+        return err_sys(err, -errno, "policy %s is refused", cpu_policy_names[priority->policy]);
+    if (nice && setpriority(PRIO_PROCESS, 0, nice))
+        return err_sys(err, -errno, "nice level %d is refused", nice);
+    if ((nice && getpriority(PRIO_PROCESS, 0) != nice) ||
+        (priority->policy && sched_getscheduler(0) != policy))
+        return err_set(err, -EINVAL, "nice level %d and policy %s do not read back", nice,
+                       cpu_policy_names[priority->policy]);
+    return 0;
+}
+
+void cpu_priority_take(struct cpu_priority *to, const struct cpu_priority *from)
+{
+    to->nice = from->nice ? from->nice : to->nice;
+    to->weight = from->weight ? from->weight : to->weight;
+    to->policy = from->policy ? from->policy : to->policy;
 }
 
 int affinity_check(void)

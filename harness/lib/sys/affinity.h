@@ -1,4 +1,4 @@
-/* The CPUs that a thread may run on: system calls with struct bitset. */
+/* The CPUs that a thread may run on, and its priority there: system calls. */
 #ifndef CONTEND_LIB_SYS_AFFINITY_H
 #define CONTEND_LIB_SYS_AFFINITY_H
 
@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "harness/lib/bitset.h"
+#include "harness/lib/err.h"
 
 /* Gets the os_cpu set of thread `tid` (0 = the calling thread). 0, or -errno and an empty set. */
 int affinity_get(pid_t tid, struct bitset *cpus);
@@ -28,6 +29,20 @@ const struct bitset *affinity_at_start(void);
 
 /* Restores that mask for the calling thread. */
 void affinity_restore(void);
+
+/* What a process gets of CPUs that others want, too. Zeroed = as it was started. */
+struct cpu_priority {
+    int64_t nice, weight; /* weight: of its cgroup, as cpu.weight */
+    int policy;           /* index in cpu_policy_names */
+};
+
+/* "default", "batch", "idle", NULL. */
+extern const char *const cpu_policy_names[];
+
+/* Sets the nice level and the policy of the calling process, and reads them back. -errno. */
+int cpu_priority_set(const struct cpu_priority *priority, struct err *err);
+/* Takes over what `from` sets. */
+void cpu_priority_take(struct cpu_priority *to, const struct cpu_priority *from);
 
 /* Which CPU scheduler the kernel uses, from what the kernel exposes, never from its version. */
 

@@ -32,7 +32,7 @@ bool cgroup_parse_path(const char *text, const char *controller, char *path, siz
         const char *list = strchr(line, ':'), *at = list ? strchr(list + 1, ':') : NULL;
         if (!at)
             break;
-        (void)snprintf(its, sizeof(its), "%.*s", (int)(at - list - 1), list + 1);
+        text_set(its, "%.*s", (int)(at - list - 1), list + 1);
         if (!controller[0] ? !its[0] && line[0] == '0' : text_has_word(its, ',', controller)) {
             (void)snprintf(path, size, "%.*s", (int)strcspn(at + 1, "\n"), at + 1);
             return true;
@@ -66,7 +66,7 @@ double cgroup_read_weight(const char *root, const char *folder)
 {
     char path[PATH_MAX];
     double weight = proc_read_number(root, "%s/cpu.weight", folder);
-    (void)snprintf(path, sizeof(path), "%s%s/release_agent", root, folder);
+    text_set(path, "%s%s/release_agent", root, folder);
     if (!isnan(weight))
         return weight * 1024 / 100;
     return access(path, F_OK) ? proc_read_number(root, "%s/cpu.shares", folder) : NAN;
@@ -204,7 +204,7 @@ enum { KEPT_GROUPS = 64, KEEPER_FDS = 1024, KEEPER_TRIES = 500, KEEPER_PAUSE_US 
 int groups_put(const char *dir, const char *name, const char *text)
 {
     char path[FILE_MAX];
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+    text_set(path, "%s/%s", dir, name);
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
@@ -241,9 +241,9 @@ int groups_set_quota(const char *dir, double cpus, unsigned period_us, struct er
 {
     char quota[32], both[64], period[16];
     bool v1 = is_v1(dir);
-    (void)snprintf(period, sizeof(period), "%u", period_us);
-    (void)snprintf(quota, sizeof(quota), "%.0f", cpus * period_us);
-    (void)snprintf(both, sizeof(both), "%s %s", quota, period);
+    text_set(period, "%u", period_us);
+    text_set(quota, "%.0f", cpus * period_us);
+    text_set(both, "%s %s", quota, period);
     int rc = v1 ? groups_set(dir, "cpu.cfs_period_us", period, err) : 0;
     if (!rc)
         rc = groups_set(dir, v1 ? "cpu.cfs_quota_us" : "cpu.max", v1 ? quota : both, err);
@@ -258,6 +258,20 @@ void groups_remove_quota(const char *dir)
 {
     (void)(is_v1(dir) ? groups_put(dir, "cpu.cfs_quota_us", "-1")
                       : groups_put(dir, "cpu.max", "max"));
+}
+
+int groups_set_weight(const char *dir, unsigned weight, struct err *err)
+{
+    char text[16];
+    bool v1 = is_v1(dir);
+    unsigned asked = v1 ? weight * 1024 / 100 : weight;
+    text_set(text, "%u", asked);
+    int rc = groups_set(dir, v1 ? "cpu.shares" : "cpu.weight", text, err);
+    double got = rc ? 0 : cgroup_read_weight("", dir);
+    if (!rc && !(fabs(got - (v1 ? asked : asked * 10.24)) < 0.01))
+        rc = err_set(err, -EINVAL, "cgroup: a weight of %u was asked for, and it has %g", weight,
+                     got / 10.24);
+    return rc;
 }
 
 /* Finds the first mount of version 2. */
@@ -292,7 +306,7 @@ static int find_base(struct groups *groups, struct err *err)
         return err_set(err, -ENOTSUP, "no cgroup of version 2 is mounted here");
     if (!strncmp(own, "/..", 3))
         return err_set(err, -ENOTSUP, "the cgroup of this process is not visible here");
-    (void)snprintf(dir, sizeof(dir), "%s%s", mount, own);
+    text_set(dir, "%s%s", mount, own);
     char *last = strrchr(own, '/');
     bool root = !last || !last[1];
     for (size_t i = 0; i < 3 && !root && !v1; i++)
@@ -323,7 +337,7 @@ static void remove_group(const char *group)
     char path[GROUPS_PATH_MAX];
     for (struct dirent *entry; dir && (entry = readdir(dir));)
         if (!strncmp(entry->d_name, "worker-", 7)) {
-            (void)snprintf(path, sizeof(path), "%s/%s", group, entry->d_name);
+            text_set(path, "%s/%s", group, entry->d_name);
             (void)rmdir(path);
         }
     if (dir)
@@ -342,7 +356,7 @@ static void remove_stale(const struct groups *groups)
         if (sscanf(entry->d_name, "contend-%lu-%d-%llu%n", &namespace, &pid, &start, &end) != 3 ||
             entry->d_name[end] || namespace != namespace_of_pids() || task_started(pid, 0) == start)
             continue;
-        (void)snprintf(path, sizeof(path), "%s/%s", groups->base, entry->d_name);
+        text_set(path, "%s/%s", groups->base, entry->d_name);
         remove_group(path);
     }
     if (dir)
@@ -366,7 +380,7 @@ int groups_enable(struct groups *groups, const char *controller, struct err *err
                        "cgroup v2 has no controller '%s' for us: version 1 has it, or it was not "
                        "delegated",
                        controller);
-    (void)snprintf(text, sizeof(text), "+%s", controller);
+    text_set(text, "+%s", controller);
     if (!groups_get(groups->base, "cgroup.subtree_control", list, sizeof(list)) ||
         !text_has_word(list, ' ', controller)) {
         int rc = groups_put(groups->base, "cgroup.subtree_control", text);
@@ -388,9 +402,8 @@ int groups_open(struct groups *groups, struct err *err)
     if (rc)
         return rc;
     remove_stale(groups);
-    (void)snprintf(groups->dir, sizeof(groups->dir), "%s/contend-%lu-%d-%llu", groups->base,
-                   namespace_of_pids(), (int)getpid(),
-                   (unsigned long long)task_started(getpid(), 0));
+    text_set(groups->dir, "%s/contend-%lu-%d-%llu", groups->base, namespace_of_pids(),
+             (int)getpid(), (unsigned long long)task_started(getpid(), 0));
     if (!mkdir(groups->dir, 0755))
         return 0;
     rc = err_sys(err, -errno, "cannot make a cgroup in %.100s", groups->base);
@@ -404,7 +417,7 @@ static void remove_numbered(const struct groups *groups)
     char path[GROUPS_PATH_MAX];
     for (int tries = 0; tries < KEEPER_TRIES; tries++) {
         for (unsigned i = 0; i < KEPT_GROUPS; i++) {
-            (void)snprintf(path, sizeof(path), "%s/worker-%u", groups->dir, i);
+            text_set(path, "%s/worker-%u", groups->dir, i);
             (void)rmdir(path);
         }
         if (!rmdir(groups->dir) || errno == ENOENT)

@@ -78,9 +78,10 @@ bool cgroup_format_quota(const struct cgroup_limits *cgroup, unsigned cpus, char
 
 /*
  * Cgroups that this process makes and removes. They are of version 1 if it has the `cpu` controller
- * (then only quotas work), else of version 2. All are in one cgroup, contend-NAMESPACE-PID-START: a
- * sibling of the process's own cgroup, or its child if that is the root or of version 1. A killed
- * process leaves an empty cgroup, as its workers die with it; the next process removes it.
+ * (then only quotas and weights work), else of version 2. All are in one cgroup,
+ * contend-NAMESPACE-PID-START: a sibling of the process's own cgroup, or its child if that is the
+ * root or of version 1. A killed process leaves an empty cgroup, as its workers die with it; the
+ * next process removes it.
  *
  *   rc = groups_open(&groups, err);
  *   rc = groups_enable(&groups, "cpu", err);
@@ -134,6 +135,9 @@ bool groups_get(const char *dir, const char *name, char *text, size_t size);
 /* Sets a quota of `cpus` CPUs in periods of period_us, and verifies it (-EINVAL); or removes it. */
 int groups_set_quota(const char *dir, double cpus, unsigned period_us, struct err *err);
 void groups_remove_quota(const char *dir);
+/* Sets a weight as in cpu.weight (100 = default, 1 to 10000; version 1: cpu.shares), and verifies
+ * it. */
+int groups_set_weight(const char *dir, unsigned weight, struct err *err);
 /* The number in the line "WORD NUMBER" of a cgroup file, "nr_throttled 12"; NaN = no line. */
 double groups_count(const char *dir, const char *name, const char *word);
 

@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,41 +9,23 @@
 #include "harness/plan/emit/parts.h"
 #include "harness/plan/emit/quote.h"
 
-struct format {
+static const struct format {
     emit_fn *make;
-    bool ranks;  /* it starts equal tasks, so no background workers */
-    bool chosen; /* the program that starts the workers chooses their CPUs */
-};
-
-static const struct format formats[EMIT_FORMATS] = {
-    [EMIT_COMMANDS] = {emit_commands, false, false},
-    [EMIT_SH] = {emit_sh, false, false},
-    [EMIT_NUMACTL] = {emit_numactl, false, false},
-    [EMIT_SYSTEMD] = {emit_systemd, false, false},
-    [EMIT_DOCKER] = {emit_docker, false, false},
-    [EMIT_SLURM] = {emit_slurm, true, false},
-    [EMIT_K8S] = {emit_k8s, true, true},
-    [EMIT_TORCHRUN] = {emit_torchrun, true, false},
-    [EMIT_MPIRUN] = {emit_mpirun, true, false},
-    [EMIT_ENV] = {emit_env, false, false},
-    [EMIT_WSL_BAT] = {emit_wsl_bat, false, false},
-};
+    bool ranks, chosen;
+} formats[] = {
+#define EMIT_FORMAT(id, name, text, ...) {emit_##name, __VA_ARGS__},
+    EMIT_LIST(EMIT_FORMAT)};
 
 const char *const emit_names[EMIT_FORMATS + 1] = {
-    [EMIT_COMMANDS] = "commands", [EMIT_SH] = "sh",
-    [EMIT_NUMACTL] = "numactl",   [EMIT_SYSTEMD] = "systemd",
-    [EMIT_DOCKER] = "docker",     [EMIT_SLURM] = "slurm",
-    [EMIT_K8S] = "k8s",           [EMIT_TORCHRUN] = "torchrun",
-    [EMIT_MPIRUN] = "mpirun",     [EMIT_ENV] = "env",
-    [EMIT_WSL_BAT] = "wsl-bat",   [EMIT_FORMATS] = NULL,
-};
+#define EMIT_NAME(id, name, text, ...) text,
+    EMIT_LIST(EMIT_NAME) NULL};
 
 static void set_variable(struct emit_worker *worker, const char *name, const char *value)
 {
     struct emit_variable *variable = &worker->variable[worker->nvariables++];
     assert(worker->nvariables <= sizeof(worker->variable) / sizeof(*worker->variable));
-    (void)snprintf(variable->name, sizeof(variable->name), "%s", name);
-    (void)snprintf(variable->value, sizeof(variable->value), "%s", value);
+    text_set(variable->name, "%s", name);
+    text_set(variable->value, "%s", value);
 }
 
 /*
@@ -57,10 +38,9 @@ static void set_gpu(const struct emit *emit, struct emit_worker *worker)
     const struct topo_gpu *gpu = &emit->job->topo->gpus[worker->plan->gpu];
     bool by_uuid = emit->job->renumbered && quote_is_plain_everywhere(gpu->uuid);
     if (by_uuid)
-        (void)snprintf(worker->gpu, sizeof(worker->gpu), "%s", gpu->uuid);
+        text_set(worker->gpu, "%s", gpu->uuid);
     else
-        (void)snprintf(worker->gpu, sizeof(worker->gpu), "%u",
-                       topo_gpu_bus_number(emit->job->topo, gpu));
+        text_set(worker->gpu, "%u", topo_gpu_bus_number(emit->job->topo, gpu));
     if (!by_uuid)
         set_variable(worker, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
     if (!emit->numbers_gpu)

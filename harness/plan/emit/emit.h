@@ -13,20 +13,29 @@
 #include "harness/lib/finding.h"
 #include "harness/plan/plan.h"
 
-enum emit_format {
-    EMIT_COMMANDS, /* lines to paste into a shell: "  ... &" for each worker, and "  wait" */
-    EMIT_SH,
-    EMIT_NUMACTL,
-    EMIT_SYSTEMD,
-    EMIT_DOCKER,
-    EMIT_SLURM,
-    EMIT_K8S,
-    EMIT_TORCHRUN,
-    EMIT_MPIRUN,
-    EMIT_ENV,
-    EMIT_WSL_BAT,
-    EMIT_FORMATS
-};
+/*
+ * The formats, a line each: X(ID, name, text, ranks, chosen). The function emit_NAME writes it.
+ * `ranks`: it starts equal tasks, so no background workers. `chosen`: the program that starts the
+ * workers chooses their CPUs. Lines of EMIT_COMMANDS are pasted into a shell.
+ */
+/* clang-format off */
+#define EMIT_LIST(X)                                \
+    X(COMMANDS, commands, "commands", false, false) \
+    X(SH, sh, "sh", false, false)                   \
+    X(NUMACTL, numactl, "numactl", false, false)    \
+    X(SYSTEMD, systemd, "systemd", false, false)    \
+    X(DOCKER, docker, "docker", false, false)       \
+    X(SLURM, slurm, "slurm", true, false)           \
+    X(K8S, k8s, "k8s", true, true)                  \
+    X(TORCHRUN, torchrun, "torchrun", true, false)  \
+    X(MPIRUN, mpirun, "mpirun", true, false)        \
+    X(ENV, env, "env", false, false)                \
+    X(WSL_BAT, wsl_bat, "wsl-bat", false, false)
+/* clang-format on */
+
+#define EMIT_ID(id, ...) EMIT_##id,
+enum emit_format { EMIT_LIST(EMIT_ID) EMIT_FORMATS };
+#undef EMIT_ID
 
 /* Names of the formats, "commands" first, NULL-terminated. */
 extern const char *const emit_names[EMIT_FORMATS + 1];

@@ -52,7 +52,8 @@ void emit_title(struct strbuf *out, const struct emit *emit, unsigned w);
 
 /* Each appends the text in one format. -EINVAL: the format cannot express this plan or command. */
 typedef int emit_fn(const struct emit *emit, struct strbuf *out, struct err *err);
-emit_fn emit_commands, emit_sh, emit_numactl, emit_env, emit_systemd, emit_docker, emit_k8s,
-    emit_slurm, emit_torchrun, emit_mpirun, emit_wsl_bat;
+#define EMIT_DECLARE(id, name, ...) emit_fn emit_##name;
+EMIT_LIST(EMIT_DECLARE)
+#undef EMIT_DECLARE
 
 #endif

@@ -170,8 +170,8 @@ static void report(const char *const *names, size_t n, char *(*get)(const char *
     }
 }
 
-int inherited_check(const struct plan *plan, char *(*get)(const char *name),
-                    struct findings *findings, struct err *err)
+void inherited_check(const struct plan *plan, char *(*get)(const char *name),
+                     struct findings *findings)
 {
     struct finding finding = {
         .id = "inherited_environment", .severity = FINDING_NOTE, .subject = "environment"};
@@ -181,10 +181,10 @@ int inherited_check(const struct plan *plan, char *(*get)(const char *name),
         report(spinning, sizeof(spinning) / sizeof(*spinning), get, &finding);
     size_t used = strlen(finding.sentence);
     if (!used)
-        return 0;
+        return;
     (void)snprintf(finding.sentence + used, sizeof(finding.sentence) - used,
                    "%s set here and would undo the plan: workers start without",
                    strchr(finding.sentence, ',') ? " are" : " is");
     (void)text_one_line(finding.sentence);
-    return findings_add(findings, &finding, err);
+    findings_put(findings, &finding);
 }

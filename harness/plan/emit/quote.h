@@ -48,8 +48,8 @@ extern const char *const inherited_teams[INHERITED_TEAMS];
 void inherited_add(struct strbuf *out, const struct plan *plan, const char *before,
                    char *(*get)(const char *name));
 
-/* Adds one finding about the names that are set, if any. The only error is -ENOMEM. */
-int inherited_check(const struct plan *plan, char *(*get)(const char *name),
-                    struct findings *findings, struct err *err);
+/* Adds one finding about the names that are set, if any. */
+void inherited_check(const struct plan *plan, char *(*get)(const char *name),
+                     struct findings *findings);
 
 #endif

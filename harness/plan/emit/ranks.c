@@ -1,5 +1,4 @@
 /* Launchers of equal tasks, each of which learns its rank: Slurm, torchrun, mpirun. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/lib/str.h"
@@ -68,8 +67,7 @@ int emit_slurm(const struct emit *emit, struct strbuf *out, struct err *err)
     (void)err;
     char gpus[32] = "";
     if (emit->gpus)
-        (void)snprintf(gpus, sizeof(gpus), " --gpus-per-node=%u",
-                       topo_visible_gpus(emit->job->topo));
+        text_set(gpus, " --gpus-per-node=%u", topo_visible_gpus(emit->job->topo));
     const char *usage = str_fmt("#   sbatch FILE, or: salloc -N 1 --exclusive -n %u%s sh FILE\n",
                                 emit->nworkers, gpus);
     script_begin(out, emit, usage);

@@ -39,7 +39,7 @@ figure_writer figure_workers, figure_workers_efficiency;
 figure_writer figure_sizing;
 /* Line chart over doses of contention: dosing.c */
 figure_writer figure_dosing;
-/* These draw data->figure: line_chart.c, bar_chart.c, heat_map.c, bar_chart.c. */
+/* These draw data->figure: lines.c, bar_chart.c, heat_map.c. */
 figure_writer figure_lines, figure_bars, figure_heat, figure_dots;
 
 /*

@@ -158,15 +158,14 @@ static size_t shown_from(const char *first, const char *other)
     return same < SHOWN / 2 ? 0 : same - SHOWN / 4;
 }
 
-int comparable_check(const struct comparable *sides, size_t n, const char *allowed, char *refused,
-                     size_t size, struct findings *findings, struct err *err)
+void comparable_check(const struct comparable *sides, size_t n, const char *allowed, char *refused,
+                      size_t size, struct findings *findings)
 {
     char first[VALUE_MAX], other[VALUE_MAX];
     const char *words = "";
     size_t side;
-    int rc = 0;
     refused[0] = '\0';
-    for (const struct field *field = fields; n && field < fields + FIELDS && !rc; field++) {
+    for (const struct field *field = fields; n && field < fields + FIELDS; field++) {
         if (!find_difference(sides, n, field, first, other, &side))
             continue;
         bool may = !field->what || comparable_is_allowed(allowed, field->what);
@@ -180,10 +179,9 @@ int comparable_check(const struct comparable *sides, size_t n, const char *allow
                  may ? "" : ": no verdict without --allow ", may ? "" : field->what);
         if (!may && !text_has_word(words, ',', field->what))
             str_add(&words, ",", "%s", field->what);
-        rc = findings_add(findings, &finding, err);
+        findings_put(findings, &finding);
     }
     if (words[0])
         (void)snprintf(refused, size, "what was measured is not the same: --allow %s compares it",
                        words);
-    return rc;
 }

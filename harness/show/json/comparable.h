@@ -28,10 +28,10 @@ bool comparable_is_allowed(const char *allowed, const char *word);
 /*
  * Compares every side with the first, and adds a finding for each field in which a side differs.
  * `refused` gets the sentence that says why no verdict is possible; "" if all differences are
- * allowed. 0, or the error of findings_add.
+ * allowed.
  */
-int comparable_check(const struct comparable *sides, size_t n, const char *allowed, char *refused,
-                     size_t size, struct findings *findings, struct err *err);
+void comparable_check(const struct comparable *sides, size_t n, const char *allowed, char *refused,
+                      size_t size, struct findings *findings);
 
 /* The options that define the metric of a user's command, ";metric=acc=([0-9.]+)", which rows do
  * not hold; "" for other runs. Returns buf. */

@@ -20,62 +20,48 @@ json_t *collection_to_json(const struct collection *collection, json_t *const *r
     json_t *all = json_array();
     for (size_t i = 0; i < collection->n; i++) {
         const struct collected *one = &collection->all[i];
-        json_t *object = json_value_object(
-            "scenario:t status:t says:T rounds:i rounds_planned:i took_s:r doubts:z bad:z rows:o",
-            one->scenario, collected_name(one->end), one->sentence, one->rounds,
-            one->rounds_planned, one->took_s, one->doubts, one->bad,
-            rows && rows[i] ? json_incref(rows[i]) : json_null());
-        (void)json_array_append_new(all, object);
+        json_value_append(&all,
+                          json_value_object("scenario:t status:t says:T rounds:i rounds_planned:i "
+                                            "took_s:r doubts:z bad:z rows:o",
+                                            one->scenario, collected_name(one->end), one->sentence,
+                                            one->rounds, one->rounds_planned, one->took_s,
+                                            one->doubts, one->bad,
+                                            rows && rows[i] ? json_incref(rows[i]) : json_null()));
     }
     return json_value_object("host:t command:t started:t scenarios:o", collection->host,
                              collection->command, collection->started, all);
 }
 
-static json_t *history_run_at(const void *of, size_t i)
+static json_t *change_to_json(const struct history_series *series, const struct change *change)
 {
-    const struct history_run *run = &((const struct history *)of)->runs[i];
-    return json_value_object("started:T run_id:t commit:T", run->started, run->run_id, run->commit);
-}
-
-static json_t *change_at(const void *of, size_t i)
-{
-    const struct history_series *series = of;
-    const struct change *change = &series->changes.change[i];
     return json_value_object("run:i ratio:r low:r high:r before:r after:r",
                              (int)series->point[change->at].run, change->evidence.ratio,
                              change->evidence.low, change->evidence.high, change->evidence.base,
                              change->evidence.other);
 }
 
-static json_t *point_run_at(const void *of, size_t i)
+static json_t *series_to_json(const struct history_series *series)
 {
-    return json_integer(((const struct history_series *)of)->point[i].run);
-}
-
-static json_t *point_value_at(const void *of, size_t i)
-{
-    return json_value_real(((const struct history_series *)of)->point[i].value);
-}
-
-static json_t *series_at(const void *of, size_t i)
-{
-    const struct history_series *series = &((const struct history *)of)->series[i];
     const struct history_figure *figure = &series->figure;
     return json_value_object(
         "arm:t params:t metric:t unit:t better:t canary:b runs:o values:o changes:o", figure->arm,
         figure->params, figure->metric, figure->unit, figure->better, figure->is_control,
-        json_value_array(series, series->n, point_run_at),
-        json_value_array(series, series->n, point_value_at),
-        json_value_array(series, series->changes.n, change_at));
+        JSON_ARRAY(point, series->point, series->n, json_integer(point->run)),
+        JSON_ARRAY(point, series->point, series->n, json_value_real(point->value)),
+        JSON_ARRAY(change, series->changes.change, series->changes.n,
+                   change_to_json(series, change)));
 }
 
 json_t *history_to_json(const struct history *history, const char *machine,
                         const struct findings *findings)
 {
-    return json_value_object("machine:T runs:o figures:o findings:o", machine,
-                             json_value_array(history, history->nruns, history_run_at),
-                             json_value_array(history, history->nseries, series_at),
-                             findings_to_json(findings));
+    return json_value_object(
+        "machine:T runs:o figures:o findings:o", machine,
+        JSON_ARRAY(run, history->runs, history->nruns,
+                   json_value_object("started:T run_id:t commit:T", run->started, run->run_id,
+                                     run->commit)),
+        JSON_ARRAY(series, history->series, history->nseries, series_to_json(series)),
+        findings_to_json(findings));
 }
 
 static json_t *odd_to_json(const struct symmetry_unit *unit, const struct topo *topo)
@@ -89,16 +75,13 @@ static json_t *symmetry_comparison_to_json(const struct symmetry_comparison *c,
                                            const struct topo *topo)
 {
     bool judged = c->verdict != OUTLIER_NONE;
-    json_t *odds = json_array();
-    for (size_t i = 0; i < c->nodd; i++)
-        (void)json_array_append_new(odds, odd_to_json(&c->odd[i], topo));
     json_t *object = json_value_object(
         "bench:t placement:t params:t metric:t unit:t better:t of:t key:t units:z verdict:t "
         "typical:r spread:r odd:o",
         c->row->bench, c->row->placement, c->row->params, c->row->metric, c->row->unit,
         c->row->better, symmetry_kind_name(c->kind), dims_format(c->row->arm->bench, &c->dims),
         c->n, outlier_verdict_name(c->verdict), judged ? c->typical : (double)NAN,
-        judged ? c->spread : (double)NAN, odds);
+        judged ? c->spread : (double)NAN, JSON_ARRAY(odd, c->odd, c->nodd, odd_to_json(odd, topo)));
     if (c->power_limited)
         (void)json_value_add(object, "power_limited:b", true);
     return object;
@@ -106,22 +89,8 @@ static json_t *symmetry_comparison_to_json(const struct symmetry_comparison *c,
 
 json_t *symmetry_to_json(const struct symmetry *symmetry, const struct topo *topo)
 {
-    json_t *array = json_array();
-    int failed = 0;
-    for (size_t i = 0; symmetry && i < symmetry->n && !failed; i++)
-        failed = json_array_append_new(array, symmetry_comparison_to_json(&symmetry->all[i], topo));
-    if (!failed)
-        return array;
-    json_decref(array);
-    return NULL;
-}
-
-static json_t *point_at(const void *of, size_t i)
-{
-    const struct sizing_curves *curves = of;
-    return json_value_object("cores:i alone:r all:r predicted:r error:r", curves->solo[i].cores,
-                             curves->solo[i].rate, curves->all[i].rate, curves->predicted[i],
-                             curves->error[i]);
+    return JSON_ARRAY(each, symmetry->all, symmetry ? symmetry->n : 0,
+                      symmetry_comparison_to_json(each, topo));
 }
 
 json_t *sizing_to_json(const struct analysis *analysis)
@@ -130,37 +99,33 @@ json_t *sizing_to_json(const struct analysis *analysis)
     (void)sizing_read(analysis, &curves);
     const size_t points[] = {curves.knee, curves.enough, curves.knee_all, curves.enough_all};
     int cores[4];
+    json_t *all = json_array();
     for (size_t i = 0; i < 4; i++)
         cores[i] = points[i] < curves.n ? (int)curves.solo[points[i]].cores : -1;
+    for (size_t i = 0; i < curves.n; i++)
+        json_value_append(&all, json_value_object("cores:i alone:r all:r predicted:r error:r",
+                                                  curves.solo[i].cores, curves.solo[i].rate,
+                                                  curves.all[i].rate, curves.predicted[i],
+                                                  curves.error[i]));
     return json_value_object("workers:i points:o knee:n enough:n knee_all:n enough_all:n "
                              "median_error:r worst_error:r",
-                             curves.workers, json_value_array(&curves, curves.n, point_at),
-                             cores[0], cores[1], cores[2], cores[3], curves.median_error,
-                             curves.worst_error);
+                             curves.workers, all, cores[0], cores[1], cores[2], cores[3],
+                             curves.median_error, curves.worst_error);
 }
 
-/* The curve of a placement. */
-struct dosing_line {
-    const struct dosing_curves *curves;
-    const struct dosing_point *points;
-};
-
-static json_t *dose_at(const void *of, size_t i)
+static json_t *dose_to_json(double level, const struct dosing_point *point)
 {
-    const struct dosing_line *line = of;
-    const struct dosing_point *point = &line->points[i];
-    return json_value_object("dose:r held:r rate:r retention:r low:r high:r p99:r",
-                             line->curves->level[i], point->held, point->rate,
-                             point->retention.ratio, point->retention.low, point->retention.high,
-                             point->p99);
+    return json_value_object("dose:r held:r rate:r retention:r low:r high:r p99:r", level,
+                             point->held, point->rate, point->retention.ratio, point->retention.low,
+                             point->retention.high, point->p99);
 }
 
-static json_t *curve_at(const void *of, size_t p)
+static json_t *curve_to_json(const struct dosing_curves *curves, size_t p)
 {
-    const struct dosing_curves *curves = of;
-    const struct dosing_line line = {curves, curves->point[p]};
-    return json_value_object("placement:t points:o", placement_infos[curves->placement[p]].name,
-                             json_value_array(&line, curves->n, dose_at));
+    return json_value_object(
+        "placement:t points:o", placement_infos[curves->placement[p]].name,
+        JSON_ARRAY(point, curves->point[p], curves->n,
+                   dose_to_json(curves->level[point - curves->point[p]], point)));
 }
 
 json_t *dosing_to_json(const struct analysis *analysis)
@@ -168,7 +133,8 @@ json_t *dosing_to_json(const struct analysis *analysis)
     struct dosing_curves curves;
     (void)dosing_read(analysis, &curves);
     return json_value_object("kind:t workers:i curves:o", dose_names[curves.kind], curves.workers,
-                             json_value_array(&curves, curves.nplacements, curve_at));
+                             JSON_ARRAY(each, curves.placement, curves.nplacements,
+                                        curve_to_json(&curves, (size_t)(each - curves.placement))));
 }
 
 static json_t *tune_line_to_json(const struct analysis *analysis, const struct tune_line *line)
@@ -192,19 +158,14 @@ json_t *tune_to_json(const struct analysis *analysis)
 {
     struct tune_lines lines;
     int failed = tune_lines_make(analysis, &lines, NULL);
-    json_t *array = json_array();
-    for (size_t i = 0; !failed && i < lines.n; i++)
-        failed = json_array_append_new(array, tune_line_to_json(analysis, &lines.all[i]));
+    json_t *array =
+        failed ? NULL : JSON_ARRAY(line, lines.all, lines.n, tune_line_to_json(analysis, line));
     tune_lines_free(&lines);
-    if (!failed)
-        return array;
-    json_decref(array);
-    return NULL;
+    return array;
 }
 
-static json_t *entry_at(const void *of, size_t i)
+static json_t *entry_to_json(const struct list_entry *entry)
 {
-    const struct list_entry *entry = &((const struct list *)of)->entries[i];
     json_t *one = json_value_object("name:t summary:t", entry->name, entry->summary);
     if (entry->asked)
         (void)json_value_add(one, "not_here:T", entry->not_here);
@@ -214,8 +175,9 @@ static json_t *entry_at(const void *of, size_t i)
 void list_add_json(json_t *object, const struct list *lists, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        (void)json_object_set_new(object, lists[i].kind,
-                                  json_value_array(&lists[i], lists[i].n, entry_at));
+        (void)json_object_set_new(
+            object, lists[i].kind,
+            JSON_ARRAY(entry, lists[i].entries, lists[i].n, entry_to_json(entry)));
 }
 
 #define SCHEMA "contend-fingerprint"
@@ -332,16 +294,8 @@ int fingerprint_read(const char *path, struct fingerprint *print, struct err *er
     return rc ? err_set(err, rc, "'%.150s': %s", file, why.msg) : 0;
 }
 
-static json_t *part_at(const void *of, size_t i)
+static json_t *difference_to_json(const struct fingerprint_difference *one)
 {
-    const struct fingerprint_part *part = &((const struct fingerprint_distance *)of)->part[i];
-    return json_value_object("part:t values:z distance:r", part->name, part->n, part->distance);
-}
-
-static json_t *difference_at(const void *of, size_t i)
-{
-    const struct fingerprint_difference *one =
-        &((const struct fingerprint_distance *)of)->difference[i];
     const struct fingerprint_value *any = one->a ? one->a : one->b;
     return json_value_object("part:t name:t unit:t a:r b:r ratio:r units:r", any->part, any->name,
                              any->unit, one->a ? one->a->value : NAN, one->b ? one->b->value : NAN,
@@ -351,21 +305,20 @@ static json_t *difference_at(const void *of, size_t i)
 json_t *fingerprint_distance_to_json(const struct fingerprint_distance *distance)
 {
     const char *verdict = fingerprint_is_same(distance) ? "same" : "another";
-    return json_value_object("verdict:t text:t distance:r parts:o values:o",
-                             distance->shared ? verdict : NULL, fingerprint_format(distance),
-                             distance->distance,
-                             json_value_array(distance, distance->nparts, part_at),
-                             json_value_array(distance, distance->n, difference_at));
-}
-
-static json_t *machine_at(const void *of, size_t i)
-{
-    const struct fingerprint_machine *machine = &((const struct fingerprint_machine *)of)[i];
-    return json_value_object("path:t host:t median:o", machine->path, machine->print.host,
-                             fingerprint_distance_to_json(&machine->distance));
+    return json_value_object(
+        "verdict:t text:t distance:r parts:o values:o", distance->shared ? verdict : NULL,
+        fingerprint_format(distance), distance->distance,
+        JSON_ARRAY(
+            part, distance->part, distance->nparts,
+            json_value_object("part:t values:z distance:r", part->name, part->n, part->distance)),
+        JSON_ARRAY(one, distance->difference, distance->n, difference_to_json(one)));
 }
 
 json_t *fingerprint_fleet_to_json(const struct fingerprint_machine *all, size_t n)
 {
-    return json_value_object("machines:o", json_value_array(all, n, machine_at));
+    return json_value_object(
+        "machines:o",
+        JSON_ARRAY(machine, all, n,
+                   json_value_object("path:t host:t median:o", machine->path, machine->print.host,
+                                     fingerprint_distance_to_json(&machine->distance))));
 }

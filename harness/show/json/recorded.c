@@ -214,13 +214,12 @@ int recorded_read(int dir_fd, const struct bench *const *benches, struct recorde
         rc = recorded_tables(recorded, err);
     if (!rc)
         recommend_all(&recorded->analysis);
-    if (!rc)
-        rc = findings_from_json(json_object_get(recorded->record, "findings"), &recorded->findings,
-                                err);
-    if (!rc)
-        rc = comparisons_from_json(json_object_get(recorded->record, "comparisons"),
-                                   &recorded->comparisons, err);
-    return rc;
+    if (rc)
+        return rc;
+    findings_from_json(json_object_get(recorded->record, "findings"), &recorded->findings);
+    rc = comparisons_from_json(json_object_get(recorded->record, "comparisons"),
+                               &recorded->comparisons, err);
+    return rc ? rc : findings_check(&recorded->findings, err);
 }
 
 void recorded_free(struct recorded *recorded)

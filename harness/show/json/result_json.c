@@ -1,7 +1,6 @@
 #include "harness/show/json/result_json.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +9,8 @@
 #include "harness/record/metric.h"
 #include "harness/verdict/advice.h"
 
-static json_t *to_json(const void *of, size_t i)
+static json_t *to_json(const struct comparison *one)
 {
-    const struct comparison *one = &((const struct comparisons *)of)->all[i];
     return json_value_object(
         "base:t other:t arm:t params:t metric:t unit:t better:t base_median:r other_median:r "
         "ratio:r low:r high:r level:r base_runs:i other_runs:i pairs:z outcome:t gates:b reason:t",
@@ -25,7 +23,7 @@ static json_t *to_json(const void *of, size_t i)
 
 json_t *comparisons_to_json(const struct comparisons *comparisons)
 {
-    return json_value_array(comparisons, comparisons->n, to_json);
+    return JSON_ARRAY(each, comparisons->all, comparisons->n, to_json(each));
 }
 
 static struct comparison from_json(const json_t *object)
@@ -65,37 +63,45 @@ int comparisons_from_json(const json_t *json, struct comparisons *comparisons, s
     return rc;
 }
 
-static json_t *text_at(const void *of, size_t i)
+static json_t *texts_to_json(const struct opt_texts *texts)
 {
-    return json_value_text(((const struct opt_texts *)of)->text[i]);
+    return JSON_ARRAY(text, texts->text, texts->n, json_value_text(*text));
 }
 
-static json_t *from_variant(const void *of, size_t i)
+/* NULL, so null, if it sets nothing. */
+static json_t *from_priority(const struct cpu_priority *priority)
 {
-    const struct variant *variant = &((const struct variants *)of)->all[i];
-    const struct variant_state *state = &((const struct variants *)of)->state[i];
+    const bool any = priority->nice || priority->weight || priority->policy;
+    return any ? json_value_object("nice:i weight:i sched:t", (int)priority->nice,
+                                   (int)priority->weight, cpu_policy_names[priority->policy])
+               : json_null();
+}
+
+static json_t *from_variant(const struct variant *variant, const struct variant_state *state)
+{
     return json_value_object(
-        "name:t env:o params:o placement:t threads:n cpu_max:r before:t "
-        "after:t check:t build:t read_back:o",
-        variant->name, json_value_array(&variant->env, variant->env.n, text_at),
-        json_value_array(&variant->params, variant->params.n, text_at), variant->placement,
-        variant->plan.threads ? (int)variant->plan.threads : -1,
-        variant->cpu_max > 0 ? variant->cpu_max : (double)NAN, variant->before, variant->after,
-        variant->check, variant->build,
+        "name:t env:o params:o placement:t threads:n cpu_max:r priority:o background_priority:o "
+        "before:t after:t check:t build:t read_back:o",
+        variant->name, texts_to_json(&variant->env), texts_to_json(&variant->params),
+        variant->placement, variant->plan.threads ? (int)variant->plan.threads : -1,
+        variant->cpu_max > 0 ? variant->cpu_max : (double)NAN, from_priority(&variant->priority[0]),
+        from_priority(&variant->priority[1]), variant->before, variant->after, variant->check,
+        variant->build,
         json_value_object("initial:T during:T final:T", state->initial, state->during,
                           state->final));
 }
 
 json_t *variants_to_json(const struct variants *variants)
 {
-    return json_value_array(variants, variants->n, from_variant);
+    return JSON_ARRAY(each, variants->all, variants->n,
+                      from_variant(each, &variants->state[each - variants->all]));
 }
 
 /* The number that rows.csv has. */
 static json_t *from_number(double number)
 {
     char text[32];
-    (void)snprintf(text, sizeof(text), "%.9g", number);
+    text_set(text, "%.9g", number);
     return json_value_real(strtod(text, NULL));
 }
 
@@ -117,10 +123,8 @@ static json_t *cell_to_json(const struct row *row, const struct row_column *colu
     return json_value_text(row_text(row, column));
 }
 
-static json_t *row_to_json(const void *of, size_t i)
+static json_t *row_to_json(const struct analysis *analysis, const struct row *row)
 {
-    const struct analysis *analysis = of;
-    const struct row *row = &analysis->rows.row[i];
     json_t *object = json_object();
     int failed = !object;
     for (const struct row_column *column = row_columns; !failed && column->name; column++)
@@ -140,7 +144,7 @@ static json_t *row_to_json(const void *of, size_t i)
 
 json_t *rows_to_json(const struct analysis *analysis)
 {
-    return json_value_array(analysis, analysis->rows.n, row_to_json);
+    return JSON_ARRAY(row, analysis->rows.row, analysis->rows.n, row_to_json(analysis, row));
 }
 
 static const char *command_of(const struct findings *findings)
@@ -196,9 +200,8 @@ static json_t *doctor_to_json(const struct incident_doctor *doctor)
                              doctor->high, doctor->reason);
 }
 
-static json_t *one_to_json(const void *of, size_t i)
+static json_t *one_to_json(const struct incident_outcome *one)
 {
-    const struct incident_outcome *one = &((const struct incident_outcome *)of)[i];
     const struct incident *incident = one->incident;
     const struct incident_report *reported = &incident->reported;
     return json_value_object(
@@ -214,5 +217,5 @@ static json_t *one_to_json(const void *of, size_t i)
 
 json_t *incidents_to_json(const struct incident_outcome *all, size_t n)
 {
-    return json_value_array(all, n, one_to_json);
+    return JSON_ARRAY(one, all, n, one_to_json(one));
 }

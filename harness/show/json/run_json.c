@@ -1,6 +1,7 @@
 #include "harness/show/json/run_json.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "harness/record/json_value.h"
 #include "harness/show/json/forms.h"
 #include "harness/show/json/result_json.h"
+#include "harness/verdict/odd.h"
 
 static json_t *run_json_options(const struct opt *opts, const void *base);
 
@@ -41,9 +43,8 @@ static json_t *from_pages(const struct worker_result *worker)
     return object;
 }
 
-static json_t *worker_at(const void *of, size_t i)
+static json_t *from_worker(size_t i, const struct worker_result *worker)
 {
-    const struct worker_result *worker = &((const struct observation *)of)->workers[i];
     double seconds = worker->end_ns > worker->go_ns
                          ? (double)(worker->end_ns - worker->go_ns) * 1e-9
                          : (double)NAN;
@@ -65,9 +66,8 @@ static json_t *worker_at(const void *of, size_t i)
     return object;
 }
 
-static json_t *gpu_at(const void *of, size_t i)
+static json_t *from_gpu(const struct gpu_change *gpu)
 {
-    const struct gpu_change *gpu = &((const struct observation *)of)->gpus[i];
     json_t *object = json_value_object(
         "pci_bdf:t throttled_by_heat:r xid:i pcie_generation:n pcie_generation_link:n pcie_width:n "
         "pcie_width_max:n",
@@ -81,9 +81,8 @@ static json_t *gpu_at(const void *of, size_t i)
     return object;
 }
 
-static json_t *observation_at(const void *of, size_t i)
+static json_t *from_observation(const struct observation *observation)
 {
-    const struct observation *observation = &((const struct arm *)of)->observations[i];
     json_t *object = json_value_object(
         "round:i order:i slot:i status:t reason:t steal:r foreign_cpu:r psi_cpu_some:r "
         "gpu_clock_mhz:r gpu_temperature_c:r gpu_throttle_reasons:I workers:o",
@@ -91,50 +90,46 @@ static json_t *observation_at(const void *of, size_t i)
         observation->reason, observation->steal, observation->foreign_cpu,
         observation->psi_cpu_some, observation->gpu_clock_mhz, observation->gpu_temp_c,
         (int64_t)observation->gpu_throttle_reasons,
-        json_value_array(observation, observation->nworkers, worker_at));
+        JSON_ARRAY(worker, observation->workers, observation->nworkers,
+                   from_worker((size_t)(worker - observation->workers), worker)));
     if (observation->ngpus)
         (void)json_value_add(object, "gpus:o",
-                             json_value_array(observation, observation->ngpus, gpu_at));
+                             JSON_ARRAY(gpu, observation->gpus, observation->ngpus, from_gpu(gpu)));
     return object;
 }
 
 /* How the arm ended, and how many lines it has in rows.csv and rounds.csv, which list arms in the
  * same order. */
-static json_t *from_analysis(const struct analysis *analysis, size_t arm)
+static json_t *from_analysis(const struct analysis *analysis, const struct arm *of)
 {
+    const size_t arm = (size_t)(of - analysis->result->arms);
     const struct arm_rounds *rounds = &analysis->rounds.arms[arm];
     const size_t *first = analysis->values.first;
     size_t rows = 0;
     for (size_t i = 0; i < analysis->rows.n; i++)
-        rows += analysis->rows.row[i].arm == &analysis->result->arms[arm];
+        rows += analysis->rows.row[i].arm == of;
     return json_value_object("status:t reason:t source:z rows:z round_values:z",
                              status_name(rounds->status), rounds->reason, rounds->source, rows,
                              first[arm + 1] - first[arm]);
 }
 
-static json_t *arm_at(const void *of, size_t index)
+static json_t *from_arm(const struct run_record *record, const struct arm *arm)
 {
-    const struct run_record *record = of;
-    const struct arm *arm = &record->result->arms[index];
     json_t *object = json_value_object(
         "bench:t params:o params_text:t placement:t workers:i slots:i alone:b canary:b same_as:n "
         "summary:o plan:o observations:o",
         arm->bench->name, run_json_options(arm->bench->opts, arm->params),
         opts_format(arm->bench->opts, arm->params), placement_infos[arm->placement].name,
         arm->workers, arm->planned_workers, arm->is_baseline, arm->is_control, arm->same_as,
-        record->verdict ? from_analysis(&record->verdict->analysis, index) : json_null(),
+        record->verdict ? from_analysis(&record->verdict->analysis, arm) : json_null(),
         plan_to_json(record->topo, &arm->plan, arm->observations, arm->nobservations),
-        json_value_array(arm, arm->nobservations, observation_at));
+        JSON_ARRAY(observation, arm->observations, arm->nobservations,
+                   from_observation(observation)));
     if (arm->variant)
         (void)json_value_add(object, "variant:t", arm->variant->name);
     if (result_has_doses(record->result) && !arm->is_baseline && !arm->is_control)
         (void)json_value_add(object, "dose:t", dose_format(&arm->dose));
     return object;
-}
-
-static json_t *text_at(const void *of, size_t i)
-{
-    return json_value_text(((const char *const *)of)[i]);
 }
 
 static json_t *from_option(const struct opt *opt, const void *base)
@@ -155,8 +150,8 @@ static json_t *from_option(const struct opt *opt, const void *base)
     case OPT_TEXT:
         return json_value_text(*(const char *const *)field);
     case OPT_TEXTS:
-        return json_value_array(((const struct opt_texts *)field)->text,
-                                ((const struct opt_texts *)field)->n, text_at);
+        return JSON_ARRAY(text, ((const struct opt_texts *)field)->text,
+                          ((const struct opt_texts *)field)->n, json_value_text(*text));
     }
     return NULL;
 }
@@ -205,12 +200,6 @@ static json_t *from_benches(const struct result *result)
     return benches;
 }
 
-static json_t *other_at(const void *of, size_t i)
-{
-    const struct other_process *other = &((const struct result *)of)->others[i];
-    return json_value_object("pid:I command:t share:r", other->pid, other->command, other->share);
-}
-
 /* Adds what was measured. */
 static int add_result(json_t *document, const struct run_record *record)
 {
@@ -229,7 +218,9 @@ static int add_result(json_t *document, const struct run_record *record)
                                  (int64_t)record->samples_bytes, (int64_t)result->seed);
     if (result)
         failed |= json_value_add(document, "others:o",
-                                 json_value_array(result, result->nothers, other_at));
+                                 JSON_ARRAY(other, result->others, result->nothers,
+                                            json_value_object("pid:I command:t share:r", other->pid,
+                                                              other->command, other->share)));
     if (result && result->until_clear)
         failed |= json_value_add(document, "until_clear:b", true);
     if (result && result->purpose)
@@ -255,14 +246,15 @@ json_t *run_json_make(const struct run_record *record)
         "environment:o topology:o",
         RUN_SCHEMA_VERSION, record->status, record->version, record->commit,
         run_json_time(record->started), run_json_time(record->ended),
-        json_value_array(record->argv, (size_t)record->argc, text_at),
+        JSON_ARRAY(word, record->argv, (size_t)record->argc, json_value_text(*word)),
         run_json_options(record->run_opts, record->run_options),
         record->env ? env_to_json(record->env) : json_null(),
         record->topo ? topo_to_json(record->topo) : json_null());
     int failed = add_result(document, record);
     failed |= json_value_add(
         document, "machine:o arms:o symmetry:o findings:o recommended:o", from_machine(record),
-        json_value_array(record, result && record->topo ? result->narms : 0, arm_at),
+        JSON_ARRAY(arm, result->arms, result && record->topo ? result->narms : 0,
+                   from_arm(record, arm)),
         symmetry_to_json(verdict ? &verdict->symmetry : NULL, record->topo),
         findings_to_json(verdict ? &verdict->findings : NULL),
         verdict ? recommended_to_json(&verdict->analysis, &verdict->findings) : json_null());
@@ -270,8 +262,9 @@ json_t *run_json_make(const struct run_record *record)
         failed |=
             json_value_add(document, "variants:o comparisons:o", variants_to_json(result->variants),
                            verdict ? comparisons_to_json(&verdict->comparisons) : json_array());
-    failed |= json_value_add(document, "notes:o",
-                             json_value_array(record->notes, count_texts(record->notes), text_at));
+    failed |= json_value_add(
+        document, "notes:o",
+        JSON_ARRAY(note, record->notes, count_texts(record->notes), json_value_text(*note)));
     if (!failed)
         return document;
     json_decref(document);
@@ -295,4 +288,162 @@ int run_json_write(int dir_fd, const char *name, const struct run_record *record
     int rc = file_write(dir_fd, name, text, size);
     free(text);
     return rc ? err_sys(err, rc, "cannot write run.json") : 0;
+}
+
+enum { STEPS = 0, HOLD_NS = 20000000 };
+
+struct trace {
+    struct strbuf out;
+    const struct arm *arm;
+    uint64_t origin_ns;
+    unsigned pid;
+};
+
+/* Microseconds since the origin. */
+static double at_us(const struct trace *trace, uint64_t ns)
+{
+    return ((double)ns - (double)trace->origin_ns) * 1e-3;
+}
+
+static void begin_event(struct trace *trace, char phase, unsigned tid)
+{
+    strbuf_addf(&trace->out, "%s{\"ph\":\"%c\",\"pid\":%u,\"tid\":%u",
+                trace->out.length ? ",\n" : "", phase, trace->pid, tid);
+}
+
+static void add_span(struct trace *trace, unsigned tid, const char *category, double us,
+                     double took_us)
+{
+    begin_event(trace, 'X', tid);
+    strbuf_addf(&trace->out, ",\"cat\":\"%s\",\"ts\":%.3f,\"dur\":%.3f", category, us, took_us);
+}
+
+/* Names of benchmarks, placements and stages are letters, so none needs an escape. */
+static void name_event(struct trace *trace, unsigned tid, const char *kind, const char *name,
+                       int number)
+{
+    begin_event(trace, 'M', tid);
+    strbuf_addf(&trace->out, ",\"name\":\"%s\",\"args\":{\"name\":\"%s", kind, name);
+    if (number >= 0)
+        strbuf_addf(&trace->out, " %d", number);
+    strbuf_adds(&trace->out, "\"}}");
+}
+
+static void add_arm(struct trace *trace, const struct result *result,
+                    const struct observation *observation)
+{
+    uint64_t end_ns = observation->start_ns;
+    for (unsigned w = 0; w < observation->nworkers; w++)
+        end_ns = observation->workers[w].end_ns > end_ns ? observation->workers[w].end_ns : end_ns;
+    trace->pid = 0;
+    name_event(trace, 0, "process_name", "contend", -1);
+    add_span(trace, 0, "arm", at_us(trace, observation->start_ns),
+             (double)(end_ns - observation->start_ns) * 1e-3);
+    strbuf_addf(&trace->out, ",\"name\":\"%s: %s\",\"args\":{\"device\":\"%s\",\"workers\":%u}}",
+                trace->arm->bench->name, statuses_name_arm(result, trace->arm),
+                device_name(arm_device(result, trace->arm)), trace->arm->workers);
+}
+
+/* Draws the stages in sequence, and cuts a stage that rounding would let exceed the step. */
+static void add_stages(struct trace *trace, const struct sample *sample,
+                       const struct stage_step *staged)
+{
+    double us = at_us(trace, sample->start_ns), end_us = us + (double)sample->elapsed_ns * 1e-3;
+    const struct bench_stage *stages = trace->arm->bench->stages;
+    for (unsigned s = 0; stages[s].name; s++) {
+        double took_us = (double)staged->ns[s] * 1e-3;
+        took_us = us + took_us < end_us ? took_us : end_us - us;
+        if (!(took_us > 0))
+            continue;
+        add_span(trace, STEPS, "stage", us, took_us);
+        strbuf_addf(&trace->out, ",\"name\":\"%s\"}", stages[s].name);
+        us += took_us;
+    }
+}
+
+static void add_steps(struct trace *trace, const struct worker_result *worker)
+{
+    for (size_t i = 0; i < worker->nsamples; i++) {
+        const struct sample *sample = &worker->samples[i];
+        bool cut = worker->censored && i + 1 == worker->nsamples;
+        add_span(trace, STEPS, "step", at_us(trace, sample->start_ns),
+                 (double)sample->elapsed_ns * 1e-3);
+        strbuf_addf(&trace->out,
+                    ",\"name\":\"step%s\",\"args\":{\"iterations\":%" PRIu64
+                    ",\"device_us\":%.3f}}",
+                    cut ? ", cut off" : "", sample->iters, (double)sample->device_ns * 1e-3);
+        if (i < worker->nstaged && trace->arm->bench->stages)
+            add_stages(trace, sample, &worker->staged[i]);
+    }
+}
+
+/* Index of the thread's next sample within HOLD_NS, in samples sorted by time; `i` = none. */
+static size_t next_of(const struct worker_result *worker, size_t i, size_t n)
+{
+    for (size_t k = i + 1;
+         k < n && worker->cpu_samples[k].at_ns - worker->cpu_samples[i].at_ns < HOLD_NS; k++)
+        if (worker->cpu_samples[k].thread == worker->cpu_samples[i].thread)
+            return k;
+    return i;
+}
+
+/* Consecutive samples of a thread on the same CPU become one span. */
+static void add_cpus(struct trace *trace, const struct worker_result *worker)
+{
+    size_t n = worker->ncpu_samples < TRACE_VISITS ? worker->ncpu_samples : TRACE_VISITS;
+    bool *done = calloc(n + 1, sizeof(*done));
+    if (!done) {
+        trace->out.failed = true;
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct cpu_sample_point *first = &worker->cpu_samples[i];
+        uint64_t end_ns = first->at_ns + HOLD_NS;
+        if (done[i])
+            continue;
+        for (size_t at = i, next = next_of(worker, at, n); next != at;
+             at = next, next = next_of(worker, at, n)) {
+            const struct cpu_sample_point *seen = &worker->cpu_samples[next];
+            bool stays = seen->os_cpu == first->os_cpu;
+            end_ns = seen->at_ns + (stays ? HOLD_NS : 0);
+            if (!stays)
+                break;
+            done[next] = true;
+        }
+        end_ns = end_ns < worker->end_ns || first->at_ns > worker->end_ns ? end_ns : worker->end_ns;
+        add_span(trace, 1 + first->thread, "cpu", at_us(trace, first->at_ns),
+                 (double)(end_ns - first->at_ns) * 1e-3);
+        strbuf_addf(&trace->out, ",\"name\":\"CPU %u\"}", first->os_cpu);
+    }
+    free(done);
+}
+
+static void add_names(struct trace *trace, const struct worker_result *worker, unsigned number)
+{
+    unsigned threads = 0;
+    for (size_t i = 0; i < worker->ncpu_samples; i++)
+        threads =
+            worker->cpu_samples[i].thread >= threads ? worker->cpu_samples[i].thread + 1 : threads;
+    name_event(trace, STEPS, "process_name", worker->background ? "background worker" : "worker",
+               (int)number);
+    name_event(trace, STEPS, "thread_name", "steps", -1);
+    for (unsigned t = 0; t < threads; t++)
+        name_event(trace, 1 + t, "thread_name", "CPUs of thread", (int)t);
+}
+
+char *trace_events(const struct result *result, const struct arm *arm,
+                   const struct observation *observation, uint64_t origin_ns)
+{
+    struct trace trace = {.arm = arm, .origin_ns = origin_ns};
+    unsigned behind = 0;
+    add_arm(&trace, result, observation);
+    for (unsigned w = 0; w < observation->nworkers; w++) {
+        const struct worker_result *worker = &observation->workers[w];
+        unsigned number = worker->background ? behind++ : observation->slot + w;
+        trace.pid = (worker->background ? TRACE_BACKGROUND : 1) + number;
+        add_names(&trace, worker, number);
+        add_steps(&trace, worker);
+        add_cpus(&trace, worker);
+    }
+    return strbuf_take(&trace.out);
 }

@@ -9,7 +9,7 @@
 #include "harness/lib/text.h"
 #include "harness/lib/units.h"
 #include "harness/machine/topo_gpu.h"
-#include "harness/validate/rules/check.h"
+#include "harness/validate/rules/rules.h"
 
 /*
  * Least rates: of the last third relative to the first third, and of the whole time relative to

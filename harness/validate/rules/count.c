@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/validate/rules/check.h"
+#include "harness/validate/rules/rules.h"
 
 static bool driver_shows(const struct topo *topo, const char *bdf)
 {

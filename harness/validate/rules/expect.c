@@ -9,8 +9,8 @@
 #include "harness/lib/similar.h"
 #include "harness/lib/str.h"
 #include "harness/lib/units.h"
-#include "harness/validate/rules/check.h"
 #include "harness/validate/rules/count.h"
+#include "harness/validate/rules/rules.h"
 
 enum { COUNT_MOST = 1000000 };
 

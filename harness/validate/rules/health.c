@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "harness/machine/gpu_driver.h"
-#include "harness/validate/rules/check.h"
+#include "harness/validate/rules/rules.h"
 
 static bool is_shared_without_mps(const struct unit *unit)
 {

@@ -1,14 +1,13 @@
 #include "harness/validate/rules/limit.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "harness/lib/str.h"
 #include "harness/lib/text.h"
 #include "harness/lib/units.h"
 #include "harness/machine/topo_gpu.h"
-#include "harness/validate/rules/check.h"
+#include "harness/validate/rules/rules.h"
 
 enum { SENTENCE_MAX = 400 };
 
@@ -37,7 +36,7 @@ static double measured(const struct number *number, const struct unit *unit)
     char gpu[32] = "";
     double most = NAN;
     if (unit->of == OF_GPU)
-        (void)snprintf(gpu, sizeof(gpu), "gpu=%d", unit->facts->topo->gpus[unit->i].cuda_ordinal);
+        text_set(gpu, "gpu=%d", unit->facts->topo->gpus[unit->i].cuda_ordinal);
     for (size_t i = 0; i < probe->n; i++)
         if (strcmp(probe->values[i].metric, number->metric) == 0 &&
             text_has_words(probe->values[i].key, ';', number->part) &&

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "harness/lib/str.h"
-#include "harness/validate/rules/check.h"
+#include "harness/validate/rules/rules.h"
 
 /*
  * Xids that show a hardware error. Others, such as 13, 31, 43 and 45, mostly come from a program's

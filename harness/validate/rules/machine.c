@@ -1,14 +1,13 @@
 #include "harness/validate/rules/machine.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "harness/lib/str.h"
 #include "harness/lib/text.h"
 #include "harness/lib/units.h"
 #include "harness/machine/topo_gpu.h"
-#include "harness/validate/rules/check.h"
+#include "harness/validate/rules/rules.h"
 
 /* A fact that can be read: a number or a text. */
 struct machine_known {
@@ -168,7 +167,7 @@ static void judge_measured(struct checks *checks, const struct machine_fact *fac
         char gpu[32];
         const struct topo_gpu *of = by_gpu ? &checks->facts->topo->gpus[i] : NULL;
         const char *name = of ? topo_gpu_name(of) : "";
-        (void)snprintf(gpu, sizeof(gpu), "gpu=%d", of ? of->cuda_ordinal : 0);
+        text_set(gpu, "gpu=%d", of ? of->cuda_ordinal : 0);
         double value = best(probe, fact, of ? gpu : NULL);
         if (isnan(value))
             check_report(checks, OUTCOME_ERROR, &(struct check){.unit = name},

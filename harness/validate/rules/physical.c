@@ -5,7 +5,7 @@
 
 #include "harness/lib/str.h"
 #include "harness/lib/units.h"
-#include "harness/validate/rules/check.h"
+#include "harness/validate/rules/rules.h"
 
 /*
  * The shares of the physical limit that a measurement must reach, and that none can exceed. Pinned

@@ -7,7 +7,7 @@
 #include "harness/lib/text.h"
 #include "harness/lib/units.h"
 #include "harness/machine/topo_gpu.h"
-#include "harness/validate/rules/check.h"
+#include "harness/validate/rules/rules.h"
 #include "harness/verdict/outlier.h"
 
 /* True if the GPUs are of one model, so that their figures are comparable. */

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/validate/rules/check.h"
+#include "harness/validate/rules/rules.h"
 
 /* Rules of settings and limits that cost time or keep programs from starting. */
 

@@ -2,9 +2,7 @@
 #include "harness/cmd/common/start.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static void assert_named(const char *argv0, const char *expected)
 {

@@ -6,14 +6,12 @@
 #include "harness/cmd/session/run_dir.h"
 #include "harness/show/figures/figures.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_result.h"

@@ -1,6 +1,4 @@
 /* The gain of fewer threads: what is promised is less than what came. */
-#include <math.h>
-
 #include "harness/doctor/checks/check.h"
 #include "tests/lib/unit.h"
 

@@ -1,6 +1,7 @@
 /* Threads that take turns at one lock, on made-up views: the convoy is named, and what only looks
  * like one is not. */
-#include "harness/doctor/checks/checks_host.h"
+#include "harness/doctor/checks/check.h"
+#include "harness/doctor/reader/host.h"
 
 #include <math.h>
 

@@ -1,7 +1,5 @@
 /* Commands of contend doctor that assign CPUs: near its data, whole cores, each CPU once. */
 
-#include <math.h>
-
 #include "tests/lib/fixture_view.h"
 #include "tests/lib/unit.h"
 

@@ -1,7 +1,5 @@
 /* Too many threads, on made-up views: which runtime made them, which variable sets their number,
  * whether they lose by it, and the command that restarts the job. */
-#include <math.h>
-
 #include "harness/doctor/checks/check_launch.h"
 #include "harness/doctor/checks/check_runtime.h"
 #include "tests/lib/fixture_view.h"

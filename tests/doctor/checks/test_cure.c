@@ -1,8 +1,6 @@
 /* Which running processes --apply binds: those of a finding's command, and no other. */
 #include "harness/doctor/checks/cure.h"
 
-#include <math.h>
-
 #include "tests/lib/fixture_view.h"
 #include "tests/lib/unit.h"
 

@@ -1,8 +1,7 @@
 /* The checks of the machine apart from its processes, on made-up views: each check finds its
  * planted fault, and nothing below its threshold. */
-#include "harness/doctor/checks/checks_host.h"
-
-#include <math.h>
+#include "harness/doctor/checks/check.h"
+#include "harness/doctor/reader/host.h"
 
 #include "harness/machine/topo.h"
 #include "tests/lib/unit.h"

@@ -1,8 +1,6 @@
 /* The live view of workers, from made-up views, and its drawing. */
 #include "harness/doctor/checks/live.h"
 
-#include <math.h>
-
 #include "harness/doctor/doctor_json.h"
 #include "harness/doctor/doctor_tables.h"
 #include "tests/lib/unit.h"

@@ -1,7 +1,5 @@
 /* Ranks of one job that poll for each other, on made-up views: which processes are a job, whether
  * they lose by their number, and the command that starts them again. */
-#include <math.h>
-
 #include "tests/lib/fixture_view.h"
 #include "tests/lib/unit.h"
 

@@ -1,8 +1,6 @@
 /* Whose weight counts between a worker and those on its CPUs, on made-up views. */
 #include "harness/doctor/checks/rivals.h"
 
-#include <math.h>
-
 #include "tests/lib/fixture_view.h"
 #include "tests/lib/unit.h"
 

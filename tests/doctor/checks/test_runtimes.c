@@ -1,7 +1,5 @@
 /* Pools in pools, runtimes under quotas, threads that leave the mask of their process, on made-up
  * views: what is named, which setting, and that healthy jobs are left alone. */
-#include <math.h>
-
 #include "harness/doctor/checks/check_launch.h"
 #include "harness/doctor/checks/check_runtime.h"
 #include "tests/lib/fixture_view.h"

@@ -1,6 +1,4 @@
 /* Checks of contend doctor on made-up views, for faults that test machines lack. */
-#include <math.h>
-
 #include "harness/doctor/doctor_tables.h"
 #include "tests/lib/fixture_view.h"
 #include "tests/lib/unit.h"

@@ -1,6 +1,4 @@
 /* Which GPUs a process uses, over a made-up driver. */
-#include <unistd.h>
-
 #include "harness/doctor/reader/reader.h"
 #include "tests/lib/fixture_driver.h"
 #include "tests/lib/unit.h"

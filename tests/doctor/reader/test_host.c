@@ -1,8 +1,6 @@
 /* What doctor reads about the machine apart from its processes, from made-up files. */
 #include "harness/doctor/reader/host.h"
 
-#include <math.h>
-
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"
 

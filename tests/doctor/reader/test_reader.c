@@ -4,13 +4,11 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"

@@ -1,6 +1,4 @@
 /* Code that waits, by its bytes around a sample. */
-#include <string.h>
-
 #include "harness/doctor/reader/samples.h"
 #include "tests/lib/unit.h"
 

@@ -1,6 +1,4 @@
 /* Weights of cgroups and sessions, from made-up files. */
-#include <math.h>
-
 #include "harness/doctor/reader/reader_parts.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"

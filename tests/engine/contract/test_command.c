@@ -2,8 +2,6 @@
 #include "harness/engine/contract/command.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-
 TEST(command_is_named_by_what_is_compared)
 {
     assert_string_equal(command_bench_name(&(struct command_options){0}), "command");

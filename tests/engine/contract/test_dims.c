@@ -1,8 +1,6 @@
 /* Keys in files as dimensions, and back. */
 #include "harness/engine/contract/dims.h"
 
-#include <math.h>
-
 #include "harness/engine/contract/bench.h"
 #include "tests/lib/unit.h"
 

@@ -1,8 +1,6 @@
 /* Incidents as data: each is complete, and ab accepts its texts. */
 #include "harness/engine/contract/scenario.h"
 
-#include <math.h>
-
 #include "bench/incidents/incidents.h"
 #include "bench/registry.h"
 #include "harness/engine/result.h"

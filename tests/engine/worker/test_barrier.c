@@ -1,10 +1,9 @@
 /* Ranks as threads in one barrier; and one rank whose parent stands in for other nodes. */
-#include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <time.h>
 
-#include "harness/engine/worker/barrier.h"
+#include "harness/engine/worker/shared.h"
 #include "tests/lib/unit.h"
 
 enum { RANKS = 7, BARRIERS = 2000 };

@@ -1,9 +1,7 @@
 /* A user's command as a benchmark, run in this process as in a worker. */
 #include "harness/engine/worker/command_bench.h"
 
-#include <errno.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/file.h"

@@ -1,7 +1,5 @@
 /* What a worker used between two readings: a value that either reading lacks is unknown. */
-#include <math.h>
 #include <pthread.h>
-#include <unistd.h>
 
 #include "harness/engine/contract/device.h"
 #include "harness/engine/worker/usage.h"

@@ -1,8 +1,6 @@
 /* Memory that cgroups leave below their limits, on made-up files. test_env tests the limits. */
 #include "harness/lib/sys/cgroup.h"
 
-#include <math.h>
-
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"
 

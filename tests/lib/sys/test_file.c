@@ -1,14 +1,10 @@
 /* Finds programs in PATH, and replaces files whole. */
 #include "harness/lib/sys/file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"

@@ -1,11 +1,8 @@
 /* A read error is not the end of a file. */
 #include "harness/lib/sys/file.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"

@@ -1,9 +1,6 @@
 /* Text of small files of /proc: fields, lists, and the times of CPUs. */
 #include "harness/lib/sys/proc.h"
 
-#include <math.h>
-#include <unistd.h>
-
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"
 

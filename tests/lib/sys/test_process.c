@@ -2,12 +2,10 @@
 #include "harness/lib/sys/process.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { ITS_CODE = 9 };
 

@@ -1,9 +1,7 @@
 /* Shell commands that end, that do not, and that close their output. */
 #include "harness/lib/sys/process.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/wait.h>
 
 #include "tests/lib/unit.h"

@@ -4,9 +4,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
-#include <stdbool.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { ITS_OWN_CODE = 9 };
 

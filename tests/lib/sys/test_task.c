@@ -1,12 +1,10 @@
 /* Processes and threads read from /proc: odd names, cut texts, and what ends meanwhile. */
 #include "harness/lib/sys/task.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/lib/unit.h"
 

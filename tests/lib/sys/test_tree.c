@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/process.h"

@@ -3,8 +3,6 @@
 #include "tests/lib/fixture_topo.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-
 struct machine {
     const char *description, *gpus;
     enum placement placement;

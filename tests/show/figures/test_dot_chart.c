@@ -1,7 +1,4 @@
 /* harness/show/figures/bar_chart.c: what each GPU of a machine reached, from made-up values. */
-#include <errno.h>
-#include <math.h>
-
 #include "harness/show/figures/dots.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"

@@ -1,9 +1,6 @@
 /* harness/show/figures/figures.c: the figures of a made-up run; the machine's name never becomes a
  * command. */
-#include <errno.h>
 #include <fcntl.h>
-#include <math.h>
-#include <unistd.h>
 
 #include "harness/lib/stats.h"
 #include "harness/show/figures/dots.h"

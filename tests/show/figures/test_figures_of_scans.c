@@ -1,7 +1,5 @@
 /* harness/show/figures/figures.c: the figures of scans, from made-up values of a VM and of a server
  * with four nodes. */
-#include <unistd.h>
-
 #include "bench/registry.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"

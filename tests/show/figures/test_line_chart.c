@@ -1,7 +1,5 @@
-/* harness/show/figures/line_chart.c: which lines a figure keeps, and the places of its ticks and
+/* harness/show/figures/lines.c: which lines a figure keeps, and the places of its ticks and
  * crosses. */
-#include <math.h>
-
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"
 #include "tests/lib/fixture_result.h"

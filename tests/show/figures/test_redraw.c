@@ -1,9 +1,7 @@
 /* harness/show/figures/figures.c: redraws figures from .dat files, which another version or another
  * user may have written. */
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "harness/engine/contract/figure.h"
 #include "harness/show/figures/figures.h"

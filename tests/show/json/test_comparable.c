@@ -2,8 +2,6 @@
 #include "harness/show/json/comparable.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-
 static const char same[] =
     "{'version': '1', 'machine': {'key': 'aa'}, 'environment': {'cpu_model': 'X', 'kernel': '6.1',"
     " 'nccl': null, 'governor': null, 'cgroup': {'cpu_max': null, 'cpus_limit': null}}, "
@@ -34,9 +32,8 @@ static struct checked check(const char *from, const char *to, const char *allowe
     struct checked checked = {0};
     json_auto_t *base = record_with("", ""), *other = record_with(from, to);
     const struct comparable sides[] = {{"base", base}, {"base", base}, {"new", other}};
-    assert_int_equal(comparable_check(sides, 3, allowed, checked.refused, sizeof(checked.refused),
-                                      &checked.findings, NULL),
-                     0);
+    comparable_check(sides, 3, allowed, checked.refused, sizeof(checked.refused),
+                     &checked.findings);
     return checked;
 }
 
@@ -93,9 +90,7 @@ TEST(comparable_sees_differences_far_behind)
     json_auto_t *base = record_with(from, list[0]), *other = record_with(from, list[1]);
     const struct comparable sides[] = {{"base", base}, {"new", other}};
     struct checked checked = {0};
-    assert_int_equal(comparable_check(sides, 2, NULL, checked.refused, sizeof(checked.refused),
-                                      &checked.findings, NULL),
-                     0);
+    comparable_check(sides, 2, NULL, checked.refused, sizeof(checked.refused), &checked.findings);
     assert_has(checked.refused, "cpus");
     assert_int_equal(checked.findings.n, 1);
     assert_has(checked.findings.all[0].sentence, ",118,121 in base, ..");
@@ -133,9 +128,8 @@ TEST(comparable_tells_commands_apart)
         json_auto_t *other = record_with(plain, sides_of[i][1]);
         const struct comparable sides[] = {{"base", base}, {"new", other}};
         struct checked checked = {0};
-        assert_int_equal(comparable_check(sides, 2, NULL, checked.refused, sizeof(checked.refused),
-                                          &checked.findings, NULL),
-                         0);
+        comparable_check(sides, 2, NULL, checked.refused, sizeof(checked.refused),
+                         &checked.findings);
         assert_int_equal(checked.refused[0] != '\0', i < 5);
         assert_int_equal(checked.findings.n, i < 6);
         if (i == 5)

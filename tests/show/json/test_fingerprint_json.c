@@ -1,9 +1,6 @@
 /* Fingerprints through JSON and back, and files that are no fingerprints. */
 #include "harness/show/json/forms.h"
 
-#include <errno.h>
-#include <math.h>
-
 #include "tests/lib/unit.h"
 
 static const struct fingerprint full = {.host = "node7",

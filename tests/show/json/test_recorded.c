@@ -2,8 +2,6 @@
  * error. */
 #include "harness/show/json/recorded.h"
 
-#include <errno.h>
-
 #include "harness/cmd/common/page.h"
 #include "harness/lib/sys/file.h"
 #include "harness/record/csv.h"

@@ -1,9 +1,7 @@
 /* Files that are not a result, or were truncated or edited: one line that says which file and
  * where. */
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "harness/lib/sys/file.h"
 #include "harness/record/csv.h"

@@ -1,9 +1,4 @@
 /* Rules of memory and of a burn-in, over made-up values. */
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "tests/lib/fixture_world.h"
 #include "tests/lib/unit.h"
 

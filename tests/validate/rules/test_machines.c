@@ -4,9 +4,6 @@
  * read as on a server. GPUs and their health replace NVML, and measured values are made up. The
  * test prints a table in Markdown if CONTEND_TABLE names a file.
  */
-#include <math.h>
-#include <stdlib.h>
-
 #include "harness/lib/text.h"
 #include "harness/machine/gpu_driver.h"
 #include "harness/validate/files.h"

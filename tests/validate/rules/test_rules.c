@@ -1,7 +1,6 @@
 /* Rules over made-up facts: each planted fault gives its rule, outcome, cause and action. */
 
 #include <ctype.h>
-#include <math.h>
 
 #include "harness/machine/gpu_driver.h"
 #include "tests/lib/fixture_world.h"

@@ -1,9 +1,6 @@
 /* What follows from findings: second measurements, verdicts, required probes, and expectations. */
 #include "harness/validate/rules/rules.h"
 
-#include <errno.h>
-#include <math.h>
-
 #include "tests/lib/fixture_world.h"
 #include "tests/lib/unit.h"
 

@@ -4,8 +4,6 @@
  */
 #include "harness/verdict/runs/changes.h"
 
-#include <math.h>
-
 #include "tests/lib/fixture_sim.h"
 #include "tests/lib/trials.h"
 #include "tests/lib/unit.h"

@@ -1,8 +1,6 @@
 /* Verdicts between runs: which verdict, about what, and why. */
 #include "harness/verdict/runs/compare.h"
 
-#include <math.h>
-
 #include "harness/lib/text.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_sim.h"

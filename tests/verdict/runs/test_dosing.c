@@ -1,9 +1,6 @@
 /* What placements retain under doses of contention, on curves whose answers are known. */
 #include "harness/verdict/runs/dosing.h"
 
-#include <errno.h>
-#include <math.h>
-
 #include "harness/show/figures/dat.h"
 #include "harness/show/json/forms.h"
 #include "tests/lib/fixture_result.h"

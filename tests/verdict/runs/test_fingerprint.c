@@ -1,8 +1,6 @@
 /* Distances of fingerprints, compared with values worked out by hand, and their sentences. */
 #include "harness/verdict/runs/fingerprint.h"
 
-#include <math.h>
-
 #include "tests/lib/unit.h"
 
 static void put(struct fingerprint *print, const char *part, const char *name, bool is_retention,

@@ -1,6 +1,4 @@
 /* The search on simulated settings whose true rates are known. */
-#include <math.h>
-
 #include "harness/lib/stats.h"
 #include "harness/verdict/runs/halving.h"
 #include "tests/lib/fixture_sim.h"

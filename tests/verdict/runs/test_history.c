@@ -2,8 +2,6 @@
  * control explains. */
 #include "harness/verdict/runs/history.h"
 
-#include <math.h>
-
 #include "tests/lib/fixture_sim.h"
 #include "tests/lib/unit.h"
 

@@ -2,8 +2,6 @@
 #include "harness/verdict/runs/pairing.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-
 enum { ROWS = 4 };
 
 /* Two runs whose rows tests change before the pairing; begin() ends those before. */

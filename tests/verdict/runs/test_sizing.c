@@ -1,6 +1,4 @@
 /* How many cores are enough, on curves whose answers are known. */
-#include <math.h>
-
 #include "harness/engine/arms.h"
 #include "harness/show/json/forms.h"
 #include "harness/verdict/runs/sizing.h"

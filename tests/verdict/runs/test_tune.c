@@ -1,7 +1,4 @@
 /* A tune from its settings to its output, with rounds made by hand. */
-#include <errno.h>
-#include <math.h>
-
 #include "harness/engine/arms.h"
 #include "harness/lib/stats.h"
 #include "harness/show/json/forms.h"
