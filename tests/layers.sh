@@ -217,7 +217,7 @@ self_test() {
     plant_neighbours kernels
     plant_neighbours bench
     plant_neighbours harness
-    planted kernels/cpu/a.c '#include "harness/lib/units.h"'
+    planted kernels/cpu/a.c '#include "harness/lib/text.h"'
     planted kernels/gpu/a.cu '#include "bench/device/device.h"'
     planted bench/gpu/a.c '#include "harness/plan/plan.h"'
     planted bench/gpu/a.c '#include "harness/machine/topo.h"'

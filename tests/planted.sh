@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 faults() {
     cat <<'EOF'
 lib|harness/lib/stats.c|s/(double)(n - 1) \* fraction/(double)n * fraction/|lib/test_stats|percentile of n, not of n - 1
-lib|harness/lib/units.c|s/{"us", 1e-6}/{"us", 1e-3}/|lib/test_units|microseconds read as milliseconds
+lib|harness/lib/text.c|s/{"us", 1e-6}/{"us", 1e-3}/|lib/test_units|microseconds read as milliseconds
 lib|harness/lib/stats.c|s/-(df + 1) \/ 2 \*/-df \/ 2 */|lib/test_student|a degree of freedom lost
 bench|bench/gpu/gpu_set.c|s/fmax(slice_s/fmin(slice_s/|bench/test_overlap|GPUs settle for less than 0.1 s
 cmd|harness/cmd/common/start.c|s/\.\.\/share\/contend/..\/share/|cmd/test_program|files of an installation sought elsewhere

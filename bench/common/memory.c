@@ -10,10 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/sys/cgroup.h"
 #include "harness/lib/sys/proc.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 
 #ifndef MAP_HUGE_2MB
 #define MAP_HUGE_2MB (21 << 26)

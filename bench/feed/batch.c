@@ -10,7 +10,7 @@
 
 #include "bench/io/reader.h"
 #include "harness/lib/sys/clock.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "kernels/cpu/mix64.h"
 #include "kernels/prep/prep_isa.h"
 #include "kernels/prep/prep_ref.h"

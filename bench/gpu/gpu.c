@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 int gpu_error_of(int rc, const char *name, struct err *err)
 {
@@ -22,7 +22,7 @@ const char *gpu_name(const struct bench_machine *machine, const char *pci_bdf)
 
 #ifdef CONTEND_HAVE_CUDA
 
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "kernels/gpu/gpu_common.h"
 
 /* Checks that CUDA shows GPUs and the machine lists some. */

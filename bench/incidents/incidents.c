@@ -406,6 +406,31 @@ static const struct incident spin_for_gpu = {
     .on_gpu = true,
 };
 
+static const struct incident inversion_nice = {
+    .scenario = {.name = "inversion_nice",
+                 .summary = "threads wait seconds for a short lock, as its holder runs at a lower "
+                            "priority than other programs",
+                 .parts = INCIDENT_PART(.foreground = "priority_inversion",
+                                        .params = "policy=nice;held=5ms;burn=100ms",
+                                        .placements = "none", .workers = 1)},
+    .reported =
+        {
+            .title = "Priority inversion?",
+            .url = "https://github.com/bitcoin/bitcoin/issues/8010",
+            .date = "2016-05-05",
+            .machine = "dual-core Linux under moderate load of other processes: the thread that "
+                       "handles messages lowers its priority and takes the locks of others",
+            .figures = "waits of seconds every ten minutes, and of 30 s every few hours",
+        },
+    .differs = "nice 19 in place of a small step, threads of one process on one CPU",
+    .cure = "one nice level for all who share the lock",
+    .variants = {"sick=param:nice=19", "cured=param:nice=0", NULL},
+    .metric = "high_wait",
+    .doctor = NULL,
+    .time_s = 0.6,
+    .max_time_s = 25,
+};
+
 static const struct incident steal = {
     .scenario = {.name = "steal",
                  .summary = "a virtual machine answers after a minute, and its own "
@@ -463,10 +488,22 @@ static const struct incident harmful_cure = {
     .harms = true,
 };
 
-const struct incident *const incident_registry[] = {
-    &thread_per_cpu, &cpuset_team,      &quota_team,
-    &quota_serving,  &spin_barrier,     &spin_two_vcpus,
-    &weight_load,    &unbound_ranks,    &shared_core,
-    &loader_mask,    &interpreter_lock, &thread_loaders,
-    &convoy,         &cpu_not_disk,     &spin_for_gpu,
-    &steal,          &harmful_cure,     NULL};
+const struct incident *const incident_registry[] = {&thread_per_cpu,
+                                                    &cpuset_team,
+                                                    &quota_team,
+                                                    &quota_serving,
+                                                    &spin_barrier,
+                                                    &spin_two_vcpus,
+                                                    &weight_load,
+                                                    &unbound_ranks,
+                                                    &shared_core,
+                                                    &loader_mask,
+                                                    &interpreter_lock,
+                                                    &thread_loaders,
+                                                    &convoy,
+                                                    &cpu_not_disk,
+                                                    &spin_for_gpu,
+                                                    &inversion_nice,
+                                                    &steal,
+                                                    &harmful_cure,
+                                                    NULL};

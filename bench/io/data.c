@@ -12,9 +12,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 #include "kernels/cpu/mix64.h"
 
 const char *const place_names[] = {"here", "tmp", NULL};

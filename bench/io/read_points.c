@@ -13,7 +13,6 @@
 #include "harness/lib/stats.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 
 enum { CHECKED_PAGES = 16 };
 

@@ -33,7 +33,6 @@
 #include "bench/common/points.h"
 #include "bench/limits/limited.h"
 #include "bench/registry.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 enum { PERIODS_LEAST = 5, POINTS_MOST = 24, MIB = 1 << 20 };

@@ -32,9 +32,8 @@
 #include "bench/memory/curve.h"
 #include "bench/registry.h"
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "kernels/cpu/chase.h"
 
 enum { REPETITIONS = 7, SIZES_MAX = CURVE_POINTS_MAX, SMALLEST = 4096 };

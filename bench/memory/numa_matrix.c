@@ -25,7 +25,7 @@
 #include "bench/registry.h"
 #include "harness/lib/stats.h"
 #include "harness/lib/sys/clock.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "kernels/cpu/chase.h"
 #include "kernels/cpu/stream.h"
 

@@ -7,7 +7,6 @@
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/start.h"
 #include "harness/lib/similar.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/text.h"
 #include "version.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "harness/cmd/compare.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 static const char *const names[] = {"base", "new"};

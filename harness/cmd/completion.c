@@ -10,8 +10,8 @@
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/session/all.h"
 #include "harness/lib/similar.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
 #include "harness/plan/plan.h"
 
 static const char script_bash[] =

@@ -12,7 +12,6 @@
 #include "harness/cmd/common/page.h"
 #include "harness/cmd/common/start.h"
 #include "harness/cmd/fingerprint_sources.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/text.h"
 #include "harness/record/directory.h"

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 #include "harness/record/metric.h"
 #include "harness/verdict/evidence.h"

@@ -11,7 +11,6 @@
 #include "harness/cmd/common/page.h"
 #include "harness/cmd/common/start.h"
 #include "harness/lib/similar.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"

@@ -12,7 +12,6 @@
 #include "harness/cmd/common/start.h"
 #include "harness/cmd/incident.h"
 #include "harness/engine/worker/launch.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/process.h"
 #include "harness/lib/text.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "harness/cmd/common/cmd.h"
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/plan/plan.h"
 #include "version.h"
 

@@ -5,7 +5,6 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/named.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/cgroup.h"
 #include "harness/lib/sys/log.h"

@@ -1,4 +1,4 @@
-#include "harness/comms/figures.h"
+#include "harness/comms/show.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,10 +10,8 @@
 #include <unistd.h>
 
 #include "harness/comms/plugin/names.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 #include "harness/show/figures/dat.h"
 #include "harness/show/figures/files.h"
 #include "harness/show/figures/gnuplot.h"

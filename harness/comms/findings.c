@@ -1,6 +1,5 @@
 #include "harness/comms/findings.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -9,9 +8,7 @@
 #include "harness/comms/matrix.h"
 #include "harness/comms/plugin/names.h"
 #include "harness/comms/summary.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 
 struct judge {
     bool counted;                                  /* some communicator has a call */
@@ -264,15 +261,15 @@ struct comms_knee comms_knee_of(const struct comms_communicator *communicator, u
 }
 
 /* Counts small and large calls of the rank that made the most small calls. */
-static void count_calls(const struct usage_judge *usage_judge, uint32_t func, double below,
-                        double *small, double *large)
+static void count_calls(const struct usage_judge *judge, uint32_t func, double below, double *small,
+                        double *large)
 {
     double calls[2] = {0, 0};
     *small = *large = 0;
-    for (size_t i = 0; i < usage_judge->communicator->ndone; i++) {
-        const struct comms_done *done = &usage_judge->communicator->done[i];
+    for (size_t i = 0; i < judge->communicator->ndone; i++) {
+        const struct comms_done *done = &judge->communicator->done[i];
         const struct comms_key *key = &done->count.key;
-        bool is_last = i + 1 == usage_judge->communicator->ndone || done[1].rank != done->rank;
+        bool is_last = i + 1 == judge->communicator->ndone || done[1].rank != done->rank;
         if (key->func == func && key->algo != COMMS_CALLED && key->bucket < COMMS_SIZES &&
             done->count.calls)
             calls[(double)done->count.bytes / (double)done->count.calls >= below] +=
@@ -288,15 +285,14 @@ static void count_calls(const struct usage_judge *usage_judge, uint32_t func, do
 }
 
 /* How many small calls the first rank enqueues in a row on this communicator, on average. */
-static double length_of_rows(const struct usage_judge *usage_judge, uint32_t func, double below)
+static double length_of_rows(const struct usage_judge *judge, uint32_t func, double below)
 {
     double small = 0, rows = 0;
     bool open = false;
-    uint32_t rank =
-        usage_judge->communicator->npresent ? usage_judge->communicator->present[0].rank : 0;
-    for (size_t i = 0; i < usage_judge->timeline->n; i++) {
-        const struct comms_moment *moment = &usage_judge->timeline->moment[i];
-        if (moment->communicator != usage_judge->at || moment->rank != rank)
+    uint32_t rank = judge->communicator->npresent ? judge->communicator->present[0].rank : 0;
+    for (size_t i = 0; i < judge->timeline->n; i++) {
+        const struct comms_moment *moment = &judge->timeline->moment[i];
+        if (moment->communicator != judge->at || moment->rank != rank)
             continue;
         bool is_small = comms_key_unpack(moment->key).func == func && (double)moment->bytes < below;
         small += is_small;
@@ -306,15 +302,15 @@ static double length_of_rows(const struct usage_judge *usage_judge, uint32_t fun
     return rows > 0 ? small / rows : 0;
 }
 
-static void judge_small(struct usage_judge *usage_judge, uint32_t func)
+static void judge_small(struct usage_judge *judge, uint32_t func)
 {
-    const struct comms_knee knee = comms_knee_of(usage_judge->communicator, func);
+    const struct comms_knee knee = comms_knee_of(judge->communicator, func);
     double small, large;
     const char *cost = "", *limit, *calls;
-    count_calls(usage_judge, func, knee.bytes, &small, &large);
+    count_calls(judge, func, knee.bytes, &small, &large);
     if (small < COMMS_SMALL_CALLS || small < small_to_large * large)
         return;
-    double row = length_of_rows(usage_judge, func, knee.bytes);
+    double row = length_of_rows(judge, func, knee.bytes);
     limit = units_bytes((uint64_t)knee.bytes);
     if (!isnan(knee.latency_s))
         cost = str_fmt("; at %s each that is %s of each rank", units_seconds(knee.latency_s),
@@ -322,15 +318,15 @@ static void judge_small(struct usage_judge *usage_judge, uint32_t func)
     const char *evidence = str_fmt("%.0f calls below %s, %.0f above, %.1f in a row%s", small, limit,
                                    large, row, isnan(knee.latency_s) ? "; not timed" : "");
     calls = units_si(small);
-    usage_judge->about.evidence = evidence;
+    judge->about.evidence = evidence;
     if (row >= in_a_row && func != COMMS_SEND)
         findings_report(
-            &usage_judge->about, "comms_many_small", FINDING_DOUBT,
+            &judge->about, "comms_many_small", FINDING_DOUBT,
             "%s calls of %s are below %s, where a call is mostly latency%s. They come %.0f in a "
             "row: join them by larger buckets or ncclGroupStart and ncclGroupEnd",
             calls, comms_func_name(func), limit, cost, row);
     else
-        findings_report(&usage_judge->about, "comms_below_knee", FINDING_DOUBT,
+        findings_report(&judge->about, "comms_below_knee", FINDING_DOUBT,
                         "%s calls of %s are below %s, where a call is mostly latency%s, with other "
                         "calls between them: send less often, or overlap them with work",
                         calls, comms_func_name(func), limit, cost);
@@ -375,28 +371,27 @@ static void add_sends(const struct comms_communicator *communicator, struct send
     }
 }
 
-static void report_uneven(struct usage_judge *usage_judge, const struct sends *sends)
+static void report_uneven(struct usage_judge *judge, const struct sends *sends)
 {
-    uint32_t n = usage_judge->communicator->nranks;
+    uint32_t n = judge->communicator->nranks;
     double by_rank = (double)sends->all / n;
     double by_pair = (double)sends->all / (double)(sends->pairs ? sends->pairs : 1);
     if (sends->all < COMMS_UNEVEN_BYTES)
         return;
     if ((double)sends->most_rank >= uneven * by_rank && n > 2) {
-        usage_judge->about.evidence =
-            str_fmt("rank %u sent %sB, a rank on average %sB", sends->rank,
-                    units_si((double)sends->most_rank), units_si(by_rank));
-        findings_report(&usage_judge->about, "comms_uneven_ranks", FINDING_DOUBT,
+        judge->about.evidence = str_fmt("rank %u sent %sB, a rank on average %sB", sends->rank,
+                                        units_si((double)sends->most_rank), units_si(by_rank));
+        findings_report(&judge->about, "comms_uneven_ranks", FINDING_DOUBT,
                         "rank %u sends %.1f times the mean of all ranks: the others wait for it. "
                         "Distribute its data, or place it closest to the others",
                         sends->rank, (double)sends->most_rank / by_rank);
     }
     /* Ranks with one or two neighbours form a pipeline, whose ends are uneven by nature. */
     if ((double)sends->most_pair >= uneven * by_pair && sends->pairs >= 2 * (size_t)n && n > 2) {
-        usage_judge->about.evidence =
+        judge->about.evidence =
             str_fmt("%u to %u %sB, a pair on average %sB", sends->from, sends->to,
                     units_si((double)sends->most_pair), units_si(by_pair));
-        findings_report(&usage_judge->about, "comms_uneven_peers", FINDING_DOUBT,
+        findings_report(&judge->about, "comms_uneven_peers", FINDING_DOUBT,
                         "rank %u sends %.1f times as much to rank %u as the average pair, and an "
                         "exchange lasts as long as its largest pair: balance the exchange (for "
                         "experts: their load), or place the two close together",
@@ -404,19 +399,19 @@ static void report_uneven(struct usage_judge *usage_judge, const struct sends *s
     }
 }
 
-static void judge_sends(struct usage_judge *usage_judge)
+static void judge_sends(struct usage_judge *judge)
 {
-    size_t n = usage_judge->communicator->nranks;
+    size_t n = judge->communicator->nranks;
     struct sends sends = {0};
     if (n < 2 || n > COMMS_MATRIX_RANKS)
         return;
     sends.by_rank = calloc(n, sizeof(*sends.by_rank));
     sends.by_pair = calloc(n * n, sizeof(*sends.by_pair));
     if (sends.by_rank && sends.by_pair) {
-        add_sends(usage_judge->communicator, &sends);
-        report_uneven(usage_judge, &sends);
+        add_sends(judge->communicator, &sends);
+        report_uneven(judge, &sends);
     } else {
-        usage_judge->about.findings->failed = true;
+        judge->about.findings->failed = true;
     }
     free(sends.by_rank);
     free(sends.by_pair);
@@ -425,14 +420,14 @@ static void judge_sends(struct usage_judge *usage_judge)
 void comms_usage_judge(const struct comms *comms, const struct comms_timeline *timeline,
                        struct findings *findings)
 {
-    struct usage_judge usage_judge = {.timeline = timeline, .about = {findings}};
+    struct usage_judge judge = {.timeline = timeline, .about = {findings}};
     for (size_t i = 0; i < comms->n; i++) {
-        usage_judge.communicator = &comms->communicator[i];
-        usage_judge.at = i;
-        usage_judge.about.subject = comms_call_communicator(usage_judge.communicator, i);
+        judge.communicator = &comms->communicator[i];
+        judge.at = i;
+        judge.about.subject = comms_call_communicator(judge.communicator, i);
         for (uint32_t func = COMMS_ALL_REDUCE; func < COMMS_FUNCS; func++)
             if (func != COMMS_RECV)
-                judge_small(&usage_judge, func);
-        judge_sends(&usage_judge);
+                judge_small(&judge, func);
+        judge_sends(&judge);
     }
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "harness/comms/plugin/names.h"
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/record/json_value.h"
 
 /* The smallest size of a bucket; -1 if the size was not kept. */

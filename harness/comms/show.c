@@ -10,11 +10,8 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/page.h"
-#include "harness/comms/figures.h"
 #include "harness/comms/json.h"
 #include "harness/comms/plugin/names.h"
-#include "harness/comms/tables.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/sys/signals.h"

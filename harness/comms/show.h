@@ -7,7 +7,9 @@
 #include <stdio.h>
 
 #include "harness/comms/view.h"
+#include "harness/lib/sys/signals.h"
 #include "harness/machine/gpu_links.h"
+#include "harness/show/doc.h"
 #include "harness/show/html.h"
 
 struct comms_showing {
@@ -57,5 +59,30 @@ int html_comms_print(const struct html_comms *page, FILE *out, struct err *err);
  */
 int comms_ports_write(int dir_fd, const char *host, const struct gpu_link *link, size_t n,
                       struct err *err);
+
+/*
+ * Figures of the traffic over NCCL, in plots/ of a directory of logs: comms_bytes (between GPUs),
+ * comms_timeline (bytes over time by collective), comms_sizes (calls by size).
+ */
+
+enum { COMMS_DRAWN_GPUS = 1024 }; /* with more GPUs no map is drawn */
+
+/*
+ * Writes the .dat files, and draws them. A figure without data is left out, and its earlier files
+ * are removed. Without gnuplot it logs that once and returns 0. Errors: those of gnuplot_run and of
+ * writing files. `signals` may be NULL.
+ */
+int comms_figures_draw(const struct comms_view *view, int dir_fd, struct signals *signals,
+                       struct err *err);
+
+/* The traffic over NCCL, as text and tables for people. */
+
+/* The bytes between GPUs, the findings, and the matrix of bytes: from GPU to GPU for several
+ * communicators, from rank to rank for one. Borrows the findings. */
+void comms_add_verdict_to_doc(const struct comms_view *view, struct doc *doc);
+
+/* Links, NVLink's counters, the calls of each communicator; folded, its ranks and further
+ * matrices. */
+void comms_add_tables_to_doc(const struct comms_view *view, struct doc *doc);
 
 #endif

@@ -8,9 +8,7 @@
 
 #include "harness/comms/merge.h"
 #include "harness/comms/plugin/names.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 
 bool comms_is_point_to_point(uint32_t func)
 {

@@ -1,4 +1,4 @@
-#include "harness/comms/tables.h"
+#include "harness/comms/show.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -6,9 +6,7 @@
 
 #include "harness/comms/findings.h"
 #include "harness/comms/plugin/names.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 
 /* Three columns: by calls, counted, the ratio. */
 static void add_side(uint64_t called, uint64_t counted, struct doc_table *table)
@@ -41,11 +39,11 @@ static bool is_of_interest(const struct comms_nvlink_check_gpu *gpu)
     return gpu->ranks || gpu->sum.counted_sent || gpu->sum.counted_received;
 }
 
-static void add_gpus(const struct comms_nvlink_check *nvlink_check, struct doc_table *table)
+static void add_gpus(const struct comms_nvlink_check *check, struct doc_table *table)
 {
-    for (size_t i = 0; i < nvlink_check->n; i++) {
-        const struct comms_nvlink_check_gpu *gpu = &nvlink_check->gpu[i];
-        if (i == 0 || strcmp(nvlink_check->gpu[i - 1].host, gpu->host) != 0)
+    for (size_t i = 0; i < check->n; i++) {
+        const struct comms_nvlink_check_gpu *gpu = &check->gpu[i];
+        if (i == 0 || strcmp(check->gpu[i - 1].host, gpu->host) != 0)
             add_group(gpu->host, table);
         if (is_of_interest(gpu))
             add_row(gpu->pci, &gpu->sum, table);
@@ -59,23 +57,23 @@ static void add_none(const struct comms_counted *counted, struct doc *doc)
 }
 
 /* Calls against NVLink's counters, or why these are unknown; nothing if none were read. */
-static void comms_nvlink_check_add_to_doc(const struct comms_nvlink_check *nvlink_check,
+static void comms_nvlink_check_add_to_doc(const struct comms_nvlink_check *check,
                                           const struct comms_counters *counters, struct doc *doc)
 {
     if (counters->n)
         doc_heading(doc, "Bytes over NVLink");
-    for (size_t i = 0; i < counters->n && !nvlink_check->n; i++)
+    for (size_t i = 0; i < counters->n && !check->n; i++)
         add_none(&counters->counted[i], doc);
-    if (!counters->n || !nvlink_check->n)
+    if (!counters->n || !check->n)
         return;
-    const struct comms_nvlink_check_sum sum = comms_nvlink_check_all(nvlink_check);
+    const struct comms_nvlink_check_sum sum = comms_nvlink_check_all(check);
     doc_text(doc, "Of these calls, including protocol flags (LL 2, LL128 16/15), and as counted by "
                   "the GPUs");
     struct doc_table *table = doc_table(doc);
     doc_column(table, DOC_LABEL, "GPU");
     doc_columns(table, DOC_NUMBER, "sent", "counted", "ratio", "received", "counted", "ratio",
                 NULL);
-    add_gpus(nvlink_check, table);
+    add_gpus(check, table);
     add_row("all", &sum, table);
     /* Counted minus called: a negative number means that calls report more. */
     doc_text(doc, "Unexplained bytes: %" PRId64 " sent, %" PRId64 " received",
@@ -86,10 +84,10 @@ static void comms_nvlink_check_add_to_doc(const struct comms_nvlink_check *nvlin
                  "Small sends may have sent up to %s more: NCCL does not report whether they used "
                  "LL",
                  units_si((double)sum.flags));
-    if (nvlink_check->elsewhere)
+    if (check->elsewhere)
         doc_text(doc,
                  "Not on NVLink, as they go to another node or the GPU is unknown: bytes %" PRIu64,
-                 nvlink_check->elsewhere);
+                 check->elsewhere);
 }
 
 /* Most lines of a table; the CSV files have all lines. */

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "harness/lib/array.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 #include "harness/record/csv.h"
 
@@ -258,12 +257,12 @@ struct links_maker {
     struct err *err;
 };
 
-static const struct gpu_link *find_port(const struct links_maker *links_maker,
+static const struct gpu_link *find_port(const struct links_maker *maker,
                                         const struct comms_gpu *gpu, enum gpu_way way,
                                         const char *to)
 {
-    for (size_t i = 0; gpu->pci[0] && i < links_maker->ports->n; i++) {
-        const struct comms_port *port = &links_maker->ports->port[i];
+    for (size_t i = 0; gpu->pci[0] && i < maker->ports->n; i++) {
+        const struct comms_port *port = &maker->ports->port[i];
         if (port->link.way == way && !strcmp(port->link.pci, gpu->pci) &&
             !strcmp(port->link.to, to) && !strcmp(port->host, gpu->log->header.host))
             return &port->link;
@@ -271,10 +270,10 @@ static const struct gpu_link *find_port(const struct links_maker *links_maker,
     return NULL;
 }
 
-static bool links_is_same(const struct links_maker *links_maker, const struct comms_link *a,
+static bool links_is_same(const struct links_maker *maker, const struct comms_link *a,
                           const struct comms_link *b)
 {
-    const struct comms_gpu *gpu = links_maker->total->gpu;
+    const struct comms_gpu *gpu = maker->total->gpu;
     if (a->way != b->way || a->in != b->in || a->to != b->to)
         return false;
     return a->way == COMMS_NETWORK
@@ -282,52 +281,52 @@ static bool links_is_same(const struct links_maker *links_maker, const struct co
                : a->gpu == b->gpu;
 }
 
-static int links_add(struct links_maker *links_maker, const struct comms_link *link)
+static int links_add(struct links_maker *maker, const struct comms_link *link)
 {
-    struct comms_links *links = links_maker->links;
+    struct comms_links *links = maker->links;
     for (size_t i = 0; i < links->n; i++)
-        if (links_is_same(links_maker, &links->link[i], link)) {
+        if (links_is_same(maker, &links->link[i], link)) {
             links->link[i].bytes += link->bytes;
             return 0;
         }
     struct comms_link *added = array_add(links->link, links->n, links->capacity);
     if (!added)
-        return err_set(links_maker->err, -ENOMEM, "no memory for links");
+        return err_set(maker->err, -ENOMEM, "no memory for links");
     *added = *link;
     return 0;
 }
 
 /* Adds to the link out of `from`, and to the link into `to`. */
-static int add_both(struct links_maker *links_maker, enum gpu_way way, uint32_t from, uint32_t to,
+static int add_both(struct links_maker *maker, enum gpu_way way, uint32_t from, uint32_t to,
                     const double gbps[static 2], uint64_t bytes)
 {
     const struct comms_link out = {.way = way, .gpu = from, .bytes = bytes, .gbps = gbps[0]};
     const struct comms_link in = {
         .way = way, .in = true, .gpu = to, .bytes = bytes, .gbps = gbps[1]};
-    int rc = links_add(links_maker, &out);
-    return rc ? rc : links_add(links_maker, &in);
+    int rc = links_add(maker, &out);
+    return rc ? rc : links_add(maker, &in);
 }
 
-static int add_pair(struct links_maker *links_maker, uint32_t from, uint32_t to, uint64_t bytes)
+static int add_pair(struct links_maker *maker, uint32_t from, uint32_t to, uint64_t bytes)
 {
-    const struct comms_gpu *a = &links_maker->total->gpu[from], *b = &links_maker->total->gpu[to];
+    const struct comms_gpu *a = &maker->total->gpu[from], *b = &maker->total->gpu[to];
     const double unknown[2] = {0, 0};
     if (a->log && b->log && strcmp(a->log->header.host, b->log->header.host) != 0)
-        return add_both(links_maker, COMMS_NETWORK, from, to, unknown, bytes);
+        return add_both(maker, COMMS_NETWORK, from, to, unknown, bytes);
     const struct gpu_link *direct =
-        a->log && b->log ? find_port(links_maker, a, GPU_WAY_NVLINK, b->pci) : NULL;
+        a->log && b->log ? find_port(maker, a, GPU_WAY_NVLINK, b->pci) : NULL;
     if (direct && b->pci[0]) {
         const struct comms_link link = {
             .way = GPU_WAY_NVLINK, .gpu = from, .to = to, .bytes = bytes, .gbps = direct->gbps};
-        return links_add(links_maker, &link);
+        return links_add(maker, &link);
     }
     for (enum gpu_way way = GPU_WAY_SWITCH; way <= GPU_WAY_PCIE && a->log && b->log; way++) {
-        const struct gpu_link *out = find_port(links_maker, a, way, "");
-        const struct gpu_link *in = find_port(links_maker, b, way, "");
+        const struct gpu_link *out = find_port(maker, a, way, "");
+        const struct gpu_link *in = find_port(maker, b, way, "");
         if (out && in)
-            return add_both(links_maker, way, from, to, (double[2]){out->gbps, in->gbps}, bytes);
+            return add_both(maker, way, from, to, (double[2]){out->gbps, in->gbps}, bytes);
     }
-    links_maker->links->unknown_bytes += bytes;
+    maker->links->unknown_bytes += bytes;
     return 0;
 }
 
@@ -350,7 +349,7 @@ int comms_links_make(const struct comms_total *total, const struct comms_ports *
                      const struct comms_timeline *timeline, struct comms_links *links,
                      struct err *err)
 {
-    struct links_maker links_maker = {total, ports, links, err};
+    struct links_maker maker = {total, ports, links, err};
     const struct comms_matrix *matrix = &total->matrix;
     int rc = 0;
     *links =
@@ -359,7 +358,7 @@ int comms_links_make(const struct comms_total *total, const struct comms_ports *
         for (uint32_t to = 0; to < matrix->n && !rc; to++) {
             uint64_t bytes = matrix->wire[(size_t)from * matrix->n + to];
             if (bytes && from != to)
-                rc = add_pair(&links_maker, from, to, bytes);
+                rc = add_pair(&maker, from, to, bytes);
         }
     if (links->n)
         qsort(links->link, links->n, sizeof(*links->link), by_heat);

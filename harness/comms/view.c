@@ -9,31 +9,28 @@
 #include "harness/comms/findings.h"
 #include "harness/comms/merge.h"
 #include "harness/lib/array.h"
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 /* ---- what calls report ---- */
 
 /* NULL: that GPU was not counted. */
 static struct comms_nvlink_check_gpu *
-comms_nvlink_check_find(const struct comms_nvlink_check *nvlink_check, const char *host,
-                        const char *pci)
+comms_nvlink_check_find(const struct comms_nvlink_check *check, const char *host, const char *pci)
 {
-    for (size_t i = 0; i < nvlink_check->n; i++)
-        if (strcmp(nvlink_check->gpu[i].pci, pci) == 0 &&
-            strcmp(nvlink_check->gpu[i].host, host) == 0)
-            return &nvlink_check->gpu[i];
+    for (size_t i = 0; i < check->n; i++)
+        if (strcmp(check->gpu[i].pci, pci) == 0 && strcmp(check->gpu[i].host, host) == 0)
+            return &check->gpu[i];
     return NULL;
 }
 
 /* Each task of a machine has counted all of its GPUs: the task that counted longest, and so the
  * most, is used. */
-static void list_gpu(struct comms_nvlink_check *nvlink_check, const char *host,
+static void list_gpu(struct comms_nvlink_check *check, const char *host,
                      const struct nvlink_gpu *counted)
 {
-    struct comms_nvlink_check_gpu *gpu =
-        comms_nvlink_check_find(nvlink_check, host, counted->pci_bdf);
+    struct comms_nvlink_check_gpu *gpu = comms_nvlink_check_find(check, host, counted->pci_bdf);
     if (!gpu) {
-        gpu = &nvlink_check->gpu[nvlink_check->n++];
+        gpu = &check->gpu[check->n++];
         *gpu = (struct comms_nvlink_check_gpu){.host = host, .pci = counted->pci_bdf};
     }
     uint64_t sent = (uint64_t)counted->sent_bytes, received = (uint64_t)counted->received_bytes;
@@ -43,27 +40,26 @@ static void list_gpu(struct comms_nvlink_check *nvlink_check, const char *host,
     }
 }
 
-static int list_gpus(const struct comms_counters *counters, struct comms_nvlink_check *nvlink_check,
+static int list_gpus(const struct comms_counters *counters, struct comms_nvlink_check *check,
                      struct err *err)
 {
-    nvlink_check->n = 0;
-    nvlink_check->gpu = calloc(counters->n * NVLINK_GPUS + 1, sizeof(*nvlink_check->gpu));
-    if (!nvlink_check->gpu)
+    check->n = 0;
+    check->gpu = calloc(counters->n * NVLINK_GPUS + 1, sizeof(*check->gpu));
+    if (!check->gpu)
         return err_set(err, -ENOMEM, "no memory for counters");
     for (size_t h = 0; h < counters->n; h++)
         for (size_t i = 0; i < counters->counted[h].counts.n; i++)
             if (comms_is_counted(&counters->counted[h].counts.gpu[i]))
-                list_gpu(nvlink_check, counters->counted[h].host,
-                         &counters->counted[h].counts.gpu[i]);
+                list_gpu(check, counters->counted[h].host, &counters->counted[h].counts.gpu[i]);
     return 0;
 }
 
 /* True: a sum exceeds 64 bits. */
-static bool add_pair(struct comms_nvlink_check *nvlink_check, struct comms_nvlink_check_gpu *from,
+static bool add_pair(struct comms_nvlink_check *check, struct comms_nvlink_check_gpu *from,
                      struct comms_nvlink_check_gpu *to, uint64_t bytes, uint64_t flags)
 {
     if (!from || !to || strcmp(from->host, to->host) != 0)
-        return __builtin_add_overflow(nvlink_check->elsewhere, bytes, &nvlink_check->elsewhere);
+        return __builtin_add_overflow(check->elsewhere, bytes, &check->elsewhere);
     bool over = __builtin_add_overflow(from->sum.sent, bytes, &from->sum.sent);
     over |= __builtin_add_overflow(to->sum.received, bytes, &to->sum.received);
     over |= __builtin_add_overflow(from->sum.flags, flags, &from->sum.flags);
@@ -73,13 +69,13 @@ static bool add_pair(struct comms_nvlink_check *nvlink_check, struct comms_nvlin
 /* Borrows the counters. Free it also after an error: -ENOMEM, -EOVERFLOW. */
 static int comms_nvlink_check_make(const struct comms_total *total,
                                    const struct comms_counters *counters,
-                                   struct comms_nvlink_check *nvlink_check, struct err *err)
+                                   struct comms_nvlink_check *check, struct err *err)
 {
     const struct comms_matrix *matrix = &total->matrix;
     bool over = false;
-    *nvlink_check = (struct comms_nvlink_check){.left_out = total->left_out};
-    int rc = list_gpus(counters, nvlink_check, err);
-    if (rc || !nvlink_check->n)
+    *check = (struct comms_nvlink_check){.left_out = total->left_out};
+    int rc = list_gpus(counters, check, err);
+    if (rc || !check->n)
         return rc;
     struct comms_nvlink_check_gpu **gpus =
         calloc(matrix->n + 1, sizeof(struct comms_nvlink_check_gpu *));
@@ -87,30 +83,29 @@ static int comms_nvlink_check_make(const struct comms_total *total,
         return err_set(err, -ENOMEM, "no memory for %u GPUs", matrix->n);
     for (uint32_t i = 0; i < matrix->n; i++) {
         const struct comms_gpu *gpu = &total->gpu[i];
-        gpus[i] = gpu->log ? comms_nvlink_check_find(nvlink_check, gpu->log->header.host, gpu->pci)
-                           : NULL;
+        gpus[i] = gpu->log ? comms_nvlink_check_find(check, gpu->log->header.host, gpu->pci) : NULL;
         if (gpus[i])
             gpus[i]->ranks = gpu->ranks;
     }
     for (size_t at = 0; at < (size_t)matrix->n * matrix->n; at++)
         if (at / matrix->n != at % matrix->n)
-            over |= add_pair(nvlink_check, gpus[at / matrix->n], gpus[at % matrix->n],
-                             matrix->wire[at], matrix->flags[at]);
+            over |= add_pair(check, gpus[at / matrix->n], gpus[at % matrix->n], matrix->wire[at],
+                             matrix->flags[at]);
     free(gpus);
     return over ? err_set(err, -EOVERFLOW, "more bytes than 64 bits hold: logs are corrupted") : 0;
 }
 
-static void comms_nvlink_check_free(struct comms_nvlink_check *nvlink_check)
+static void comms_nvlink_check_free(struct comms_nvlink_check *check)
 {
-    free(nvlink_check->gpu);
-    *nvlink_check = (struct comms_nvlink_check){0};
+    free(check->gpu);
+    *check = (struct comms_nvlink_check){0};
 }
 
-struct comms_nvlink_check_sum comms_nvlink_check_all(const struct comms_nvlink_check *nvlink_check)
+struct comms_nvlink_check_sum comms_nvlink_check_all(const struct comms_nvlink_check *check)
 {
     struct comms_nvlink_check_sum sum = {0};
-    for (size_t i = 0; i < nvlink_check->n; i++) {
-        const struct comms_nvlink_check_sum one = nvlink_check->gpu[i].sum;
+    for (size_t i = 0; i < check->n; i++) {
+        const struct comms_nvlink_check_sum one = check->gpu[i].sum;
         sum.sent += one.sent;
         sum.received += one.received;
         sum.flags += one.flags;
@@ -154,13 +149,13 @@ static void report(const struct side *side, bool more, struct findings *findings
 
 /* Reports comms_unexplained and comms_not_counted, each for the GPU with the largest difference, if
  * that is above 1% plus 1 MiB. */
-static void comms_nvlink_check_judge(const struct comms_nvlink_check *nvlink_check,
+static void comms_nvlink_check_judge(const struct comms_nvlink_check *check,
                                      struct findings *findings)
 {
     struct side more = {0}, less = {0};
     uint64_t most_more = 0, most_less = 0;
-    for (size_t i = 0; i < nvlink_check->n; i++) {
-        const struct comms_nvlink_check_gpu *gpu = &nvlink_check->gpu[i];
+    for (size_t i = 0; i < check->n; i++) {
+        const struct comms_nvlink_check_gpu *gpu = &check->gpu[i];
         if (!gpu->ranks) /* the command did not use this GPU */
             continue;
         const struct side sides[] = {

@@ -10,7 +10,7 @@
 
 #include "harness/doctor/doctor_meter.h"
 #include "harness/lib/sys/log.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 
 /*
  * The speed of running workers without a user's word: the lines per second of the files that they

@@ -10,7 +10,6 @@
 #include "harness/doctor/checks/cure.h"
 #include "harness/doctor/doctor_apply.h"
 #include "harness/doctor/reader/host.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 #include "harness/plan/check.h"
 #include "harness/show/doc.h"

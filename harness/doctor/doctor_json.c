@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/record/json_value.h"
 #include "version.h"
 

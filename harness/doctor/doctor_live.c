@@ -16,11 +16,11 @@
 #include "harness/doctor/options.h"
 #include "harness/doctor/reader/reader.h"
 #include "harness/lib/err.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/sys/process.h"
 #include "harness/lib/sys/signals.h"
+#include "harness/lib/text.h"
 #include "harness/machine/gpu_health.h"
 
 /*

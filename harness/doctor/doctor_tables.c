@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "harness/doctor/reader/host.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 #include "harness/show/doc.h"
 

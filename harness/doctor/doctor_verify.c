@@ -8,11 +8,9 @@
 #include <unistd.h>
 
 #include "harness/doctor/apply.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 
 /*
  * Seconds. switch_s: upper bound for changing masks, lower bound for starting a job. guard_s: how

@@ -13,7 +13,7 @@
 #include "harness/lib/array.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/process.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 
 enum { COMMAND_LONGEST_S = 2, ANSWER_MAX = 256 };
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 #include "harness/machine/gpu_health.h"
 
 static enum status worker_status(enum worker_state state, bool censored)

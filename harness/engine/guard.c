@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "harness/engine/worker/launch.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/sys/process.h"
+#include "harness/lib/text.h"
 
 /* Orders for a guard: run argv[3 + order]. */
 enum order { ORDER_BEFORE, ORDER_AFTER, ORDER_CHECK, ORDERS };

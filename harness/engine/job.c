@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "harness/engine/worker/launch.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
 
 /* A launcher sends SIGKILL a second after SIGTERM: messages and files must be done by then. */
 static const double stop_grace_s = 0.3;

@@ -12,9 +12,8 @@
 #include "harness/engine/job.h"
 #include "harness/engine/worker/launch.h"
 #include "harness/engine/worker/worker.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "harness/machine/env.h"
 #include "harness/plan/placeholders.h"
 

@@ -9,10 +9,10 @@
 #include "harness/engine/arms.h"
 #include "harness/engine/guard.h"
 #include "harness/engine/worker/command_bench.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/sys/task.h"
+#include "harness/lib/text.h"
 
 /* Appends an empty observation to the arm's; NULL: no memory. */
 static struct observation *run_add_observation(struct arm *arm, struct err *err)

@@ -11,9 +11,9 @@
 #include "harness/engine/times.h"
 #include "harness/engine/worker/command_bench.h"
 #include "harness/lib/similar.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
 #include "harness/machine/env.h"
 #include "harness/plan/placeholders.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 const char *const dose_names[] = {"cpu", "bandwidth", "latency", "cache", "h2d", "throttle", NULL};
 

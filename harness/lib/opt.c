@@ -9,9 +9,7 @@
 #include <string.h>
 
 #include "harness/lib/similar.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 
 static bool has_range(const struct opt *opt)
 {

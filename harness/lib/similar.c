@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 static bool same(char a, char b)
 {

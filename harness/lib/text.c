@@ -1,11 +1,14 @@
 #include "harness/lib/text.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "harness/lib/str.h"
 
 static int stdout_width = TEXT_WIDTH;
 
@@ -246,4 +249,238 @@ void strbuf_free(struct strbuf *buf)
         return;
     free(buf->text);
     *buf = (struct strbuf){0};
+}
+
+enum { CHUNK = 16384 };
+
+struct str_chunk {
+    struct str_chunk *before;
+    size_t used, size;
+    const char *last; /* the text that was composed last; str_add extends it in place */
+    char text[];
+};
+
+static _Thread_local struct str_chunk *latest;
+static pthread_key_t ending; /* its destructor runs where a thread ends */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void free_all(void *thread)
+{
+    (void)thread;
+    str_release((struct str_mark){0});
+}
+
+static void prepare(void)
+{
+    (void)pthread_key_create(&ending, free_all);
+}
+
+static struct str_chunk *add_chunk(size_t least)
+{
+    size_t size = least > CHUNK / 2 ? 2 * least : CHUNK;
+    struct str_chunk *added = malloc(sizeof(*added) + size);
+    if (!added)
+        return NULL;
+    (void)pthread_once(&once, prepare);
+    (void)pthread_setspecific(ending, &latest);
+    *added = (struct str_chunk){.before = latest, .size = size};
+    latest = added;
+    return added;
+}
+
+char *str_vfmt(const char *fmt, va_list args)
+{
+    static char none[] = "(no memory)";
+    va_list again;
+    va_copy(again, args);
+    struct str_chunk *chunk = latest;
+    size_t room = chunk ? chunk->size - chunk->used : 0;
+    int length = vsnprintf(chunk ? chunk->text + chunk->used : NULL, room, fmt, args);
+    if (length >= 0 && (size_t)length >= room) {
+        chunk = add_chunk((size_t)length + 1);
+        if (chunk)
+            (void)vsnprintf(chunk->text, (size_t)length + 1, fmt, again);
+    }
+    va_end(again);
+    if (!chunk || length < 0)
+        return none;
+    char *text = chunk->text + chunk->used;
+    chunk->used += (size_t)length + 1;
+    chunk->last = text;
+    return text;
+}
+
+char *str_fmt(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    char *text = str_vfmt(fmt, args);
+    va_end(args);
+    return text;
+}
+
+void str_add(const char **text, const char *separator, const char *fmt, ...)
+{
+    struct str_chunk *chunk = latest;
+    size_t end = chunk ? chunk->used - 1 : 0, before = strlen((*text)[0] ? separator : "");
+    va_list args, again;
+    va_start(args, fmt);
+    va_copy(again, args);
+    bool is_last = chunk && chunk->last == *text && end + before < chunk->size;
+    size_t room = is_last ? chunk->size - end - before : 0;
+    int length = vsnprintf(is_last ? chunk->text + end + before : NULL, room, fmt, args);
+    if (length >= 0 && (size_t)length < room) {
+        memcpy(chunk->text + end, separator, before);
+        chunk->used += before + (size_t)length;
+    } else {
+        if (is_last)
+            chunk->text[end] = '\0'; /* what did not fit begins here */
+        const char *added = str_vfmt(fmt, again);
+        *text = str_fmt("%s%.*s%s", *text, (int)before, separator, added);
+    }
+    va_end(again);
+    va_end(args);
+}
+
+struct str_mark str_mark(void)
+{
+    return (struct str_mark){latest, latest ? latest->used : 0};
+}
+
+void str_release(struct str_mark mark)
+{
+    while (latest && latest != mark.chunk) {
+        struct str_chunk *before = latest->before;
+        free(latest);
+        latest = before;
+    }
+    if (latest) {
+        latest->used = mark.used;
+        latest->last = NULL;
+    }
+}
+
+int units_parse_size(const char *text, uint64_t *size_bytes, struct err *err)
+{
+    static const char prefixes[] = "KMGT";
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)text[0]) || errno)
+        goto bad;
+    const char *prefix = *end ? strchr(prefixes, toupper((unsigned char)*end)) : NULL;
+    unsigned shift = 0;
+    if (prefix) {
+        shift = 10 * (unsigned)(prefix - prefixes + 1);
+        end++;
+        if (end[0] == 'i' && end[1] == 'B')
+            end += 2;
+    }
+    if (*end || (value << shift) >> shift != value)
+        goto bad;
+    *size_bytes = value << shift;
+    return 0;
+bad:
+    return err_set(err, -EINVAL, "'%.80s' is not a size such as 4096, 64K, 8M or 1G", text);
+}
+
+/* Seconds in the unit of that name and length; 0 = unknown unit. */
+static double unit_seconds(const char *unit, size_t length)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"", 1},      {"s", 1},  {"ms", 1e-3}, {"us", 1e-6},
+                 {"ns", 1e-9}, {"m", 60}, {"min", 60},  {"h", 3600}};
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (strlen(units[i].name) == length && strncmp(units[i].name, unit, length) == 0)
+            return units[i].seconds;
+    return 0;
+}
+
+int units_parse_duration(const char *text, double *seconds, struct err *err)
+{
+    double sum = 0;
+    const char *at = text;
+    do {
+        char *end;
+        double value = strtod(at, &end);
+        size_t length = strspn(end, "himnsu");
+        double unit = unit_seconds(end, length);
+        /* strtod also takes signs, blanks, inf and hexadecimal. */
+        bool plain = (isdigit((unsigned char)at[0]) || at[0] == '.') && !strpbrk(at, "xX");
+        sum += value * unit;
+        if (!plain || end == at || !(unit > 0) || (!length && (at != text || *end)) ||
+            !isfinite(sum))
+            return err_set(err, -EINVAL,
+                           "'%.80s' is not a duration such as 2, 1.5s, 200ms, 5m or 1h30m", text);
+        at = end + length;
+    } while (*at);
+    *seconds = sum;
+    return 0;
+}
+
+/* Decimals with which a value of 0.001 or more shows three significant digits. */
+static int digits_behind(double value)
+{
+    double size = fabs(value);
+    int digits = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+    for (double from = 0.9995; size > 0 && size < from && digits < 5; from /= 10)
+        digits++;
+    return size > 0 ? digits : 0;
+}
+
+const char *units_seconds(double seconds)
+{
+    static const struct {
+        double from, factor;
+        const char *name;
+    } scale[] = {{0.9995, 1, "s"}, {0.9995e-3, 1e3, "ms"}, {0.9995e-6, 1e6, "us"}, {0, 1e9, "ns"}};
+    size_t i = 0;
+    while (seconds != 0 && fabs(seconds) < scale[i].from)
+        i++;
+    double value = seconds * scale[i].factor;
+    return isnan(seconds) ? "-" : str_fmt("%.*f %s", digits_behind(value), value, scale[i].name);
+}
+
+const char *units_si(double value)
+{
+    static const struct {
+        double from, factor;
+        const char *name;
+    } scale[] = {{0.9995e12, 1e-12, " T"},
+                 {0.9995e9, 1e-9, " G"},
+                 {0.9995e6, 1e-6, " M"},
+                 {0.9995e3, 1e-3, " k"},
+                 {0, 1, ""}};
+    size_t i = 0;
+    while (fabs(value) < scale[i].from)
+        i++;
+    double scaled = value * scale[i].factor;
+    return isnan(value) ? "-" : str_fmt("%.*f%s", digits_behind(scaled), scaled, scale[i].name);
+}
+
+const char *units_plain(double value, int digits)
+{
+    char *text = str_fmt("%.*g", digits, value);
+    double most = fabs(value);
+    if (!strchr(text, 'e') || !isfinite(value))
+        return text;
+    text = str_fmt("%.*f", most >= 1 ? 0 : digits - 1 - (int)floor(log10(most)), value);
+    for (size_t end = strlen(text); most < 1 && end > 1 && text[end - 1] == '0'; end--)
+        text[end - 1] = '\0';
+    return text;
+}
+
+const char *units_bytes(uint64_t size_bytes)
+{
+    static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    size_t i = 0;
+    double value = (double)size_bytes;
+    /* From 1023.95 on, one decimal would already read 1024.0. */
+    while (value >= 1023.95 && i + 1 < sizeof(names) / sizeof(names[0])) {
+        value /= 1024;
+        i++;
+    }
+    return str_fmt("%.*f %s", value == floor(value) ? 0 : 1, value, names[i]);
 }

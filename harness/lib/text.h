@@ -1,11 +1,15 @@
-/* Text for people, at 80 columns. */
+/* Text: composed, for people at 80 columns, and numbers with their units. */
 #ifndef CONTEND_LIB_TEXT_H
 #define CONTEND_LIB_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <time.h>
+
+#include "harness/lib/err.h"
 
 enum { TEXT_WIDTH = 79 };
 
@@ -80,5 +84,61 @@ void strbuf_addf(struct strbuf *buf, const char *fmt, ...) __attribute__((format
 /* Returns the text, "" if nothing was added; the caller frees it. Empties buf. NULL: no memory. */
 char *strbuf_take(struct strbuf *buf);
 void strbuf_free(struct strbuf *buf);
+
+/*
+ * Composed text, such as of a cell, a sentence or a path. Nobody frees it: it belongs to the
+ * scratch arena of the thread, which ends with the thread. A loop without end, or of many rounds,
+ * releases what each turn composed:
+ *
+ *   struct str_mark mark = str_mark();
+ *   while (...) {
+ *       (void)printf("%s, %s\n", units_si(rate), str_fmt("%u of %u", i, n));
+ *       str_release(mark);
+ *   }
+ *
+ * What outlives the turn, or crosses shared memory, is copied (text_set).
+ */
+
+/* The formatted text; without memory "(no memory)". Never NULL. */
+char *str_fmt(const char *fmt, ...) __attribute__((format(printf, 1, 2), returns_nonnull));
+char *str_vfmt(const char *fmt, va_list args)
+    __attribute__((format(printf, 1, 0), returns_nonnull));
+
+/*
+ * Extends *text, or a copy of it, by the formatted text; `separator` stands between, unless *text
+ * is "". The arguments must not contain *text.
+ */
+void str_add(const char **text, const char *separator, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Text composed so far. */
+struct str_mark {
+    struct str_chunk *chunk;
+    size_t used;
+};
+struct str_mark str_mark(void);
+
+/* Frees the text that the thread composed since the mark; the mark stays valid. */
+void str_release(struct str_mark mark);
+
+/* Numbers with units, in and out: sizes (K/M/G binary), durations (ns to h), SI formatting. */
+
+/* "4K", "1M", "2GiB", "512" -> bytes. -EINVAL quotes the text; overflow is an error, not a wrap. */
+int units_parse_size(const char *text, uint64_t *size_bytes, struct err *err);
+
+/* "1.5", "1.5s", "200ms", "50us", "10ns", "2m" or "2min", "1h30m" -> seconds, finite and >= 0. */
+int units_parse_duration(const char *text, double *seconds, struct err *err);
+
+/* 0.00213 -> "2.13 ms": three significant digits; NaN -> "-". */
+const char *units_seconds(double seconds);
+
+/* 1234567 -> "1.23 M": three significant digits, decimal prefix; NaN -> "-". */
+const char *units_si(double value);
+
+/* As %.*g, but never with an exponent: 12345 -> "12345", 0.00002 -> "0.00002". */
+const char *units_plain(double value, int digits);
+
+/* 8388608 -> "8 MiB" when whole, else "8.1 MiB". */
+const char *units_bytes(uint64_t size_bytes);
 
 #endif

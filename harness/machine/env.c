@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <gnu/libc-version.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +12,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/sys/proc.h"
+#include "harness/lib/text.h"
 
 /* The governor of all CPUs, or "mixed". */
 static void read_governor(const char *root, char *out, size_t size)

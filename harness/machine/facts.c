@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "harness/lib/array.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/sys/proc.h"
+#include "harness/lib/text.h"
 
 const char *const facts_probe_names[PROBES] = {
     [PROBE_CPU_SPEED] = "cpu_speed",

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "harness/lib/array.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/sys/proc.h"
 #include "harness/lib/text.h"

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "harness/lib/array.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/proc.h"
 #include "harness/lib/text.h"
 #include "harness/machine/facts.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/sys/proc.h"
 #include "harness/lib/text.h"
 

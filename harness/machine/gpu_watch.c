@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "harness/machine/gpu_driver.h"
 #include "harness/machine/gpu_health.h"
 

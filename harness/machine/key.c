@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "harness/lib/sha256.h"
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 /* The parts of a key as lines "name=value". The size is more than 64 GPUs with long names need. */
 struct lines {

@@ -1,6 +1,5 @@
 #include "harness/machine/topo_check.h"
 
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 /* Adds the finding with a subject such as "CPUs 2-3" or "NUMA node 1"; none for an empty set. */

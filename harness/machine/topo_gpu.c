@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/sys/proc.h"
 #include "harness/lib/text.h"
 #include "harness/machine/gpu_driver.h"

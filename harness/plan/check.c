@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/machine/topo.h"
 #include "harness/machine/topo_check.h"
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "harness/lib/similar.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 const char *const placeholder_names[PLACEHOLDERS] = {

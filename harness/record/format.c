@@ -3,8 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 
 static bool has_other_placement(const struct result *result, const struct arm *arm)
 {

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 #include "harness/record/analysis.h"
 
 static double *usage_at(struct usage *usage, const struct usage_field *field)

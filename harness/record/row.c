@@ -7,7 +7,6 @@
 
 #include "harness/lib/array.h"
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 #include "harness/record/metric.h"
 

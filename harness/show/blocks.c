@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "harness/engine/result.h"
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/record/format.h"
 #include "harness/record/metric.h"
 

@@ -3,8 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "harness/record/format.h"
 
 static bool is_shown(const struct comparison *one, bool gating)

@@ -6,7 +6,6 @@
 
 #include "harness/lib/array.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 
 /* Returns NULL and sets `failed` if out of memory. */
 static char *format(struct doc *doc, const char *fmt, va_list args)

@@ -1,7 +1,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/text.h"
 #include "harness/show/doc.h"

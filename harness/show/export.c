@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "harness/show/escape.h"
 
 /* Shared by the output forms for other programs: which findings are checks, and their names. */

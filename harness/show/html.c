@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/show/comparison.h"
 #include "harness/show/escape.h"
 #include "harness/show/result.h"

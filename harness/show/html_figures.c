@@ -1,8 +1,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "harness/record/format.h"
 #include "harness/record/metric.h"
 #include "harness/show/escape.h"

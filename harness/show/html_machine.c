@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 #include "harness/show/html.h"
 

@@ -3,12 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "harness/record/format.h"
 #include "harness/show/comparison.h"
 #include "harness/show/escape.h"
-#include "harness/show/run.h"
 #include "harness/verdict/advice.h"
 #include "harness/verdict/runs/dosing.h"
 #include "harness/verdict/runs/sizing.h"

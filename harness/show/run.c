@@ -1,17 +1,14 @@
-#include "harness/show/run.h"
+#include "harness/show/result.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 #include "harness/record/analysis.h"
 #include "harness/record/format.h"
 #include "harness/record/metric.h"
 #include "harness/show/blocks.h"
-#include "harness/show/scans.h"
 #include "harness/verdict/advice.h"
 
 enum { OWN_MOST = 3 };

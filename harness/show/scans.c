@@ -1,11 +1,9 @@
-#include "harness/show/scans.h"
+#include "harness/show/result.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 #include "harness/record/format.h"
 #include "harness/record/grid.h"
 #include "harness/verdict/advice.h"

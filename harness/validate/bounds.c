@@ -8,7 +8,7 @@
 
 #include "harness/lib/array.h"
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/validate/judge.h"
 
 int bounds_add(struct bounds *bounds, const struct bound *bound, struct err *err)

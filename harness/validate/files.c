@@ -13,7 +13,6 @@
 #include "harness/lib/array.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 #include "harness/record/json_value.h"
 #include "harness/validate/rules/rules.h"
 

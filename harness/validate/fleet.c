@@ -10,7 +10,7 @@
 
 #include "harness/lib/array.h"
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/verdict/runs/pairing.h"
 
 struct intern_entry {

@@ -4,8 +4,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
 #include "harness/record/json_value.h"
 #include "harness/show/export.h"
 #include "harness/validate/bounds.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "harness/lib/finding.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/text.h"
 #include "harness/record/csv.h"

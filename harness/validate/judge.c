@@ -8,9 +8,7 @@
 
 #include "harness/lib/array.h"
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 #include "harness/validate/rules/rules.h"
 
 static const struct fleet_cell *fleet_judged_cell(const struct fleet_judgement *judgement,

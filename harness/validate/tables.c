@@ -6,9 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 #include "version.h"
 
 /* What a customer signs: the machine, and each number beside its bounds. */

@@ -9,7 +9,6 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/lib/similar.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/text.h"

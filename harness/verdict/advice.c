@@ -7,9 +7,7 @@
 #include "harness/engine/arms.h"
 #include "harness/engine/collect.h"
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 
 bool advice_may_advise(enum placement placement)
 {

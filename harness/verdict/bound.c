@@ -4,9 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 #include "harness/record/format.h"
 #include "harness/record/metric.h"
 #include "harness/record/row.h"

@@ -6,9 +6,7 @@
 
 #include "harness/engine/collect.h"
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 #include "harness/machine/gpu_health.h"
 #include "harness/machine/gpu_watch.h"
 #include "harness/machine/topo_gpu.h"

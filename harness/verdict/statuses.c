@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 #include "harness/record/format.h"
 #include "harness/record/metric.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "harness/lib/array.h"
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 const char *symmetry_kind_name(enum symmetry_kind kind)
 {

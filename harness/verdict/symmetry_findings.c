@@ -1,4 +1,3 @@
-#include "harness/lib/str.h"
 #include "harness/verdict/odd.h"
 
 #include <math.h>
@@ -7,7 +6,6 @@
 #include <string.h>
 
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 
 /* Limits per kind, so that a machine with many anomalies still fits a screen. */
 enum { ODD_MAX = 8, UNDECIDED_MAX = 3 };

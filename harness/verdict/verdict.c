@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 #include "harness/verdict/advice.h"
 #include "harness/verdict/bound.h"

@@ -1,6 +1,4 @@
 /* Echo servers, through the contract: all messages come back, by the system calls of each loop. */
-#include <errno.h>
-#include <math.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 

@@ -54,7 +54,7 @@ TEST(interpreter_lock_released_or_without_unmaps)
 /* `python` is the script that PATH has as python3; NULL: none. It is refused so. */
 static void expect_refused(const char *python, int code, const char *why)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     char path[600], *before = strdup(getenv("PATH"));
     put_text(path, "%s/bin/python3", fixture_dir);
     fixture_put("/bin/none", "");
@@ -70,7 +70,6 @@ static void expect_refused(const char *python, int code, const char *why)
     assert_int_equal(setenv("PATH", before, 1), 0);
     free(before);
     assert_has(scan.err.msg, why);
-    scan_end(&scan);
 }
 
 TEST_IN_DIR(interpreter_lock_without_a_python_that_works)
@@ -88,12 +87,11 @@ TEST_IN_DIR(interpreter_lock_without_a_python_that_works)
 
 TEST(interpreter_lock_without_room)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     struct bench_machine one_cpu = machine;
     one_cpu.ncpus = 1;
     assert_int_equal(
         scan_try(&scan, &bench_interpreter_lock, &one_cpu, (const char *const[]){NULL}, 0.1),
         -ENOTSUP);
     assert_string_equal(scan.err.msg, "two threads need two CPUs; the worker has one");
-    scan_end(&scan);
 }

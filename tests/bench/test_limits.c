@@ -6,6 +6,7 @@
 
 #include "bench/limits/limited.h"
 #include "bench/registry.h"
+#include "harness/lib/text.h"
 #include "harness/lib/sys/cgroup.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_scan.h"
@@ -60,6 +61,22 @@ TEST_IN_DIR(limits_quota_is_read_back)
     fixture_put("/cpu.cfs_period_us", "100000");
     assert_int_equal(groups_set_quota(fixture_dir, 0.5, 100000, &err), -EINVAL);
     assert_has(err.msg, "a quota of 0.5 CPUs was asked for, and it has 50");
+}
+
+/* 100 is the default of version 2, 1024 that of version 1. */
+TEST_IN_DIR(limits_weight_of_either_version)
+{
+    struct err err = {0};
+    fixture_put("/cpu.weight", "100");
+    assert_int_equal(groups_set_weight(fixture_dir, 250, NULL), 0);
+    check_file("cpu.weight", "250");
+    fixture_put("/cpu.weight", "10000");
+    assert_int_equal(groups_set_weight(fixture_dir, 25, &err), -EINVAL); /* 25000 */
+    assert_has(err.msg, "a weight of 25 was asked for");
+    fixture_put("/cpu.shares", "1024");
+    assert_int_equal(unlink(str_fmt("%s/cpu.weight", fixture_dir)), 0);
+    assert_int_equal(groups_set_weight(fixture_dir, 250, NULL), 0);
+    check_file("cpu.shares", "2560");
 }
 
 TEST_IN_DIR(limits_writes_where_it_can)

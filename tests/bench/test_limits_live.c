@@ -25,7 +25,7 @@ static bool can_make_groups(void)
 /* A quota holds in CPU time, which load on the machine can only reduce. */
 TEST(limits_scan)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     char key[64];
     scan_run(&scan, &bench_cgroup, &machine, pairs, 1);
     for (unsigned i = 1; i <= 4; i *= 2) {
@@ -39,7 +39,6 @@ TEST(limits_scan)
         assert_true(scan_value(&scan, "limit_events", "limit=pids.max") >= 1);
         assert_has(no_pids, "pids.max of");
     }
-    scan_end(&scan);
 }
 
 /* The kernel's own counters of a group; the group is gone at the end. */

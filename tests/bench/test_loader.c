@@ -95,7 +95,7 @@ TEST(loader_feeds_a_slow_device)
 {
     double least = 1;
     for (int tries = 0; tries < PATIENCE && least > 0.2; tries++) {
-        struct scan scan;
+        ENDED_BY(scan_end) struct scan scan;
         run(&scan, &one_cpu,
             (const char *const[]){"rows=8", "cols=8", "window=4", "gpu_ms=20", "mode=process",
                                   "loaders=1", NULL});
@@ -104,7 +104,6 @@ TEST(loader_feeds_a_slow_device)
         double starvation = scan_value(&scan, "starvation", key);
         assert_true(isnan(batches) || (batches >= 0 && batches < 50 + 3 / 0.166));
         least = fmin(least, starvation);
-        scan_end(&scan);
     }
     assert_true(least <= 0.2);
 }
@@ -114,13 +113,12 @@ TEST(loader_starves_a_fast_device)
 {
     bool seen = false;
     for (int tries = 0; tries < PATIENCE && !seen; tries++) {
-        struct scan scan;
+        ENDED_BY(scan_end) struct scan scan;
         run(&scan, &one_cpu,
             (const char *const[]){"rows=512", "cols=256", "gpu_ms=0.001", "mode=process", NULL});
         const char *why = scan_reason(&scan, "loaders_needed", "lang=c;by=process");
         seen = scan_value(&scan, "starvation", "lang=c;by=process;loaders=1") > 0.3 && why &&
                strcmp(why, "processes in C: up to 2 do not feed the GPU") == 0;
-        scan_end(&scan);
     }
     assert_true(seen);
 }
@@ -180,7 +178,7 @@ TEST(loader_reads_files)
 
 TEST(loader_where_no_file_can_be)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     char *before = getcwd(NULL, 0);
     assert_int_equal(chdir("/proc"), 0);
     int rc = scan_try(&scan, &bench_loader, &one_cpu,
@@ -191,7 +189,6 @@ TEST(loader_where_no_file_can_be)
     assert_has(scan_reason(&scan, "starvation", "lang=c;by=thread"),
                "no file can be made in /proc");
     assert_int_equal(scan_count(&scan, "batches") + scan_count(&scan, "read_rate"), 0);
-    scan_end(&scan);
 }
 
 /* A thread that looks for loaders, or for the process that starts them, and calls `found` on it. */
@@ -268,7 +265,7 @@ TEST(loader_that_is_killed)
 
 TEST(loaders_whose_parent_is_killed)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     struct hunter hunter = {.found = end_it, .of_process_pool = true};
     start_hunt(&hunter);
     int rc = scan_try(&scan, &bench_loader, &one_cpu,
@@ -283,7 +280,6 @@ TEST(loaders_whose_parent_is_killed)
         lost += why && strcmp(why, "the process that starts loaders is gone") == 0;
     }
     assert_true(lost > 0);
-    scan_end(&scan);
 }
 
 static void note_cpus(struct hunter *hunter, pid_t pid)
@@ -332,7 +328,7 @@ static void assert_cpus(const char *mode, const char *mask, bool of_process_pool
 /* One core of several: set by the loaders themselves, or inherited. */
 TEST(loaders_narrowed)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     struct bitset all, first = {0}, after;
     struct python python;
     if (machine.ncpus < 2)
@@ -352,7 +348,6 @@ TEST(loaders_narrowed)
                               0.1),
                      -ENOTSUP);
     assert_string_equal(scan.err.msg, "mask=parent: worker 0 has one core alone");
-    scan_end(&scan);
 }
 
 /* Runs with a PATH whose python3 is the script `text`; NULL: no python3. */
@@ -376,7 +371,7 @@ static void with_python(const char *text, const char *const *pairs, struct scan 
 
 TEST_IN_DIR(loader_without_python)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     with_python(NULL, (const char *const[]){SMALL, NULL}, &scan);
     assert_fed(&scan, "lang=c;by=process", 1);
     assert_string_equal(scan_reason(&scan, "starvation", "lang=python;by=process"),
@@ -387,7 +382,6 @@ TEST_IN_DIR(loader_without_python)
                         "no python3 in PATH");
     assert_has(scan_reason(&scan, "starvation", "lang=python;by=free"), "no Python without");
     assert_int_equal(scan_count(&scan, "batches"), 4);
-    scan_end(&scan);
 }
 
 TEST_IN_DIR(loader_with_a_broken_python)

@@ -80,7 +80,7 @@ static void assert_cached(const struct scan *scan, const char *metric, const cha
 
 TEST(mem_bandwidth_every_kernel)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     const char *const pairs[] = {"size=1000K", NULL};
     scan_run(&scan, &bench_mem_bandwidth, &machine, pairs, 0.1);
     unsigned counts[] = {1, machine.ncpus}, ncounts = machine.ncpus > 1 ? 2 : 1;
@@ -109,7 +109,6 @@ TEST(mem_bandwidth_every_kernel)
     assert_true(fabs(per_cache - 1000.0 / (32 * KIB)) < 1e-12);
     double share = value_at(&scan, "page_share", "pages=thp");
     assert_true(share >= 0 && share <= 1);
-    scan_end(&scan);
 }
 
 TEST(mem_bandwidth_one_kernel)

@@ -1,7 +1,5 @@
 /* Threads that contend for one lock, through the contract. That each lock excludes is what the scan
  * itself checks: a lost count fails it. */
-#include <math.h>
-
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/unit.h"

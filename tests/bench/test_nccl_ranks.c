@@ -288,16 +288,12 @@ TEST_WITHIN(rank_that_sleeps_in_its_call_came_last, reset, NULL)
 
 /* The collectives in a step of `train`, once by each rank. */
 static const struct collective_call train_calls[] = {
-    {.op = COLLECTIVE_ALLREDUCE, .type = COLLECTIVE_FLOAT, .count = 1024, .bytes = 4096},
-    {.op = COLLECTIVE_ALLGATHER,
-     .type = COLLECTIVE_FLOAT,
-     .count = 64,
-     .bytes = (size_t)256 * RANKS},
-    {.op = COLLECTIVE_REDUCESCATTER,
-     .type = COLLECTIVE_FLOAT,
-     .count = 64,
-     .bytes = (size_t)256 * RANKS},
-    {.op = COLLECTIVE_ALLREDUCE, .type = COLLECTIVE_FLOAT, .count = 1024, .bytes = 4096},
+    ENTRY(.op = COLLECTIVE_ALLREDUCE, .type = COLLECTIVE_FLOAT, .count = 1024, .bytes = 4096),
+    ENTRY(.op = COLLECTIVE_ALLGATHER, .type = COLLECTIVE_FLOAT, .count = 64,
+          .bytes = (size_t)256 * RANKS),
+    ENTRY(.op = COLLECTIVE_REDUCESCATTER, .type = COLLECTIVE_FLOAT, .count = 64,
+          .bytes = (size_t)256 * RANKS),
+    ENTRY(.op = COLLECTIVE_ALLREDUCE, .type = COLLECTIVE_FLOAT, .count = 1024, .bytes = 4096),
 };
 
 static void *reduce_main(void *arg)

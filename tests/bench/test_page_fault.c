@@ -1,8 +1,5 @@
 /* First uses of memory, through the contract: each page faults as often as its kind says. */
-#include <errno.h>
-#include <math.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "bench/common/memory.h"
 #include "bench/registry.h"
@@ -67,10 +64,9 @@ TEST(faults_of_one_kind)
 TEST(faults_without_the_memory)
 {
     static const char *const pairs[] = {"size=64G", "how=touch", "between=threads", NULL};
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     if (memory_available_bytes() > UINT64_C(60) << 30)
         skip();
     assert_int_equal(scan_try(&scan, &bench_page_fault, &machine, pairs, 0.05), -ENOTSUP);
     assert_has(scan.err.msg, "memory");
-    scan_end(&scan);
 }

@@ -238,7 +238,7 @@ TEST(reader_reads_all_once)
 
 TEST(reader_sees_a_wrong_byte)
 {
-    struct data data = make(1, FILE_BYTES);
+    AUTO(data) data = make(1, FILE_BYTES);
     char byte;
     assert_int_equal(pread(data.files[0].fd, &byte, 1, 5 * BLOCK + 77), 1);
     byte ^= 4;
@@ -254,7 +254,6 @@ TEST(reader_sees_a_wrong_byte)
         assert_int_equal(reader.wrong, 1);
         io_reader_close(&reader);
     }
-    data_free(&data);
 }
 
 BEFORE_TESTS

@@ -72,7 +72,7 @@ TEST(fork_of_a_large_parent)
 TEST(spawn_without_a_program)
 {
     static const char *const small[] = {"size=0", NULL};
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     const char *before = getenv("PATH");
     char path[4096];
     put_text(path, "%s", before ? before : "");
@@ -82,5 +82,4 @@ TEST(spawn_without_a_program)
     assert_string_equal(scan_reason(&scan, "spawn_time", "how=vfork;mib=0;pages=4k"),
                         "PATH has no program 'true' to start");
     assert_true(scan_value(&scan, "spawn_time", "how=fork;mib=0;pages=4k") > 0);
-    scan_end(&scan);
 }

@@ -8,7 +8,6 @@
 #include "harness/comms/json.h"
 #include "harness/comms/plugin/names.h"
 #include "harness/comms/show.h"
-#include "harness/comms/tables.h"
 
 enum { RANKS_TOLD_MOST = 64 };
 

@@ -75,7 +75,7 @@ TEST(freivalds_passes_good_products)
 {
     for (int type = 0; type < MATMUL_TYPES; type++) {
         struct err err = {0};
-        struct product p = make((enum matmul_type)type);
+        ENDED_BY(drop) struct product p = make((enum matmul_type)type);
         struct freivalds sums = product_sums(&p);
         print_message("%s: worst %.3g, usual %.3g, limit %.3g\n", matmul_type_name(p.type),
                       sums.worst, sqrt(sums.squares / (double)sums.count),
@@ -83,7 +83,6 @@ TEST(freivalds_passes_good_products)
         if (freivalds_judge(&sums, p.type, &p.shape, &err))
             fail_msg("%s", err.msg);
         assert_int_equal(sums.count, M * freivalds_groups(N) * FREIVALDS_VECTORS);
-        drop(&p);
     }
 }
 
@@ -93,7 +92,7 @@ TEST(freivalds_finds_one_wrong_entry)
     static const size_t places[][2] = {{0, 0},    {M - 1, N - 1}, {0, N - 1}, {M - 1, 0},
                                        {100, 63}, {101, 64},      {7, 130}};
     for (int type = 0; type < MATMUL_TYPES; type++) {
-        struct product p = make((enum matmul_type)type);
+        ENDED_BY(drop) struct product p = make((enum matmul_type)type);
         for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
             double *entry = entry_of(&p, places[i][0], places[i][1]), right = *entry;
             struct err err = {0};
@@ -108,7 +107,6 @@ TEST(freivalds_finds_one_wrong_entry)
             assert_has(err.msg, place);
             *entry = right;
         }
-        drop(&p);
     }
 }
 
@@ -118,14 +116,13 @@ TEST(freivalds_finds_a_wrong_tile)
     for (int type = 0; type < MATMUL_TYPES; type++)
         for (int kind = 0; kind < 3; kind++) {
             struct err err = {0};
-            struct product p = make((enum matmul_type)type);
+            ENDED_BY(drop) struct product p = make((enum matmul_type)type);
             for (size_t j = 0; j < TILE; j++)
                 for (size_t i = 0; i < TILE; i++) {
                     double *entry = entry_of(&p, i, N - TILE + j);
                     *entry = kind == 0 ? *entry_of(&p, i, j) : kind == 1 ? 0 : *entry / 2;
                 }
             assert_int_equal(judge(&p, &err), -EBADMSG);
-            drop(&p);
         }
 }
 
@@ -134,12 +131,11 @@ TEST(freivalds_finds_a_product_that_is_wrong_as_a_whole)
 {
     for (int type = 0; type < MATMUL_TYPES; type++) {
         struct err err = {0};
-        struct product p = make((enum matmul_type)type), other = make((enum matmul_type)type);
+        ENDED_BY(drop) struct product p = make((enum matmul_type)type);
+        ENDED_BY(drop) struct product other = make((enum matmul_type)type);
         for (size_t i = 0; i < (size_t)M * N; i++)
             ((double *)p.c)[i] = ((const double *)other.c)[(i * 7919 + 1) % ((size_t)M * N)];
         assert_int_equal(judge(&p, &err), -EBADMSG);
-        drop(&other);
-        drop(&p);
     }
 }
 
@@ -149,13 +145,12 @@ TEST(freivalds_tells_layouts_apart)
     static const enum matmul_type types[] = {MATMUL_FP64, MATMUL_BF16, MATMUL_INT8};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         for (int layout = 0; layout < MATMUL_LAYOUTS; layout++) {
-            struct product p = make_as(types[i], (enum matmul_layout)layout);
+            ENDED_BY(drop) struct product p = make_as(types[i], (enum matmul_layout)layout);
             for (int as = 0; as < MATMUL_LAYOUTS; as++) {
                 struct err err = {0};
                 p.shape.layout = (enum matmul_layout)as;
                 assert_int_equal(judge(&p, &err), as == layout ? 0 : -EBADMSG);
             }
-            drop(&p);
         }
 }
 

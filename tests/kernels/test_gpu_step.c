@@ -103,13 +103,12 @@ TEST(gpu_step_shapes_agree_with_reference)
         {.rows = 100, .cols = 512, .slots = 1, .work = 2, .pinned = true},
     };
     for (size_t i = 0; i < sizeof(configs) / sizeof(configs[0]); i++) {
-        struct job job;
+        ENDED_BY(job_close) struct job job;
         job_open(&job, &configs[i]);
         fill(&job, 0, i);
         assert_good(&job, gpu_step_poison(job.gpu, &job.err));
         assert_true(submit_and_wait(&job, 0) > 0);
         assert_whole_result(&job, 0);
-        job_close(&job);
     }
 }
 
@@ -119,7 +118,7 @@ static const struct gpu_step_config deep = {
 /* Three batches in flight keep their results apart, also when slots are reused. */
 TEST(gpu_step_slots_in_flight_keep_their_results)
 {
-    struct job job;
+    ENDED_BY(job_close) struct job job;
     job_open(&job, &deep);
     for (size_t round = 0; round < 3; round++) {
         for (unsigned s = 0; s < deep.slots; s++) {
@@ -133,12 +132,11 @@ TEST(gpu_step_slots_in_flight_keep_their_results)
         }
         assert_whole_result(&job, deep.slots - 1);
     }
-    job_close(&job);
 }
 
 TEST(gpu_step_poison_reaches_the_result)
 {
-    struct job job;
+    ENDED_BY(job_close) struct job job;
     job_open(&job, &deep);
     fill(&job, 0, 1);
     (void)submit_and_wait(&job, 0);
@@ -147,7 +145,6 @@ TEST(gpu_step_poison_reaches_the_result)
     for (size_t i = 0; i < deep.rows * deep.cols; i++)
         assert_true(isnan(job.result[i]));
     assert_true(isnan(gpu_step_result(job.gpu, 0)[0]));
-    job_close(&job);
 }
 
 /* The best of a few: clocks rise while a GPU warms up. */
@@ -197,12 +194,11 @@ TEST(gpu_step_too_large_a_batch_is_no_memory)
     assert_int_equal(gpu_step_open(&config, &gpu, &err), -ENOMEM);
     assert_null(gpu);
     /* and the GPU still works */
-    struct job job;
+    ENDED_BY(job_close) struct job job;
     job_open(&job, &deep);
     fill(&job, 0, 5);
     (void)submit_and_wait(&job, 0);
     assert_whole_result(&job, 0);
-    job_close(&job);
 }
 
 BEFORE_TESTS

@@ -15,11 +15,10 @@ void fixture_golden(const char *name, const char *text)
         return;
     }
     size_t size = strlen(text) + 2;
-    char *expected = calloc(1, size);
+    FREED char *expected = calloc(1, size);
     assert_non_null(expected);
     size_t n = fread(expected, 1, size - 1, file);
     (void)fclose(file);
     if (n != strlen(text) || memcmp(expected, text, n) != 0)
         fail_msg("this is not %s:\n%s", path, text);
-    free(expected);
 }

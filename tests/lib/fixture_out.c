@@ -45,21 +45,19 @@ int fixture_remove_svg_dir(void **state)
 
 void fixture_draw(const struct result *result, const char *host)
 {
-    struct analysis analysis;
+    AUTO(analysis) analysis;
     struct err err = {0};
     assert_int_equal(analysis_make(result, &analysis, &err), 0);
     figures_remove(fixture_dir_fd); /* as a run does if an earlier run left figures */
     if (figures_draw(&analysis, host, true, fixture_dir_fd, NULL, &err))
         fail_msg("figures_draw: %s", err.msg);
-    analysis_free(&analysis);
 }
 
 void fixture_draw_scans(const struct fixture_scan_machine *machine, const char *only)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     fixture_scans_make(machine, only, &result);
     fixture_draw(&result, "test machine");
-    fixture_result_free(&result);
 }
 
 unsigned char *fixture_read_plot(const char *name, const char *suffix, size_t *size)
@@ -72,10 +70,9 @@ unsigned char *fixture_read_plot(const char *name, const char *suffix, size_t *s
 void fixture_assert_svg_has(const char *figure, const char *text)
 {
     size_t size;
-    char *svg = (char *)fixture_read_plot(figure, "svg", &size);
+    FREED char *svg = (char *)fixture_read_plot(figure, "svg", &size);
     assert_non_null(svg);
     assert_has(svg, text);
-    free(svg);
 }
 
 static unsigned big_endian(const unsigned char *at)
@@ -106,12 +103,11 @@ static bool fits_phone(const char *at)
 static void assert_fits_phone(const char *figure)
 {
     size_t size;
-    char *svg = (char *)fixture_read_plot(figure, "narrow.svg", &size);
+    FREED char *svg = (char *)fixture_read_plot(figure, "narrow.svg", &size);
     assert_non_null(svg);
     for (const char *at = svg; (at = strstr(at, "<g transform=\"translate(")); at++)
         if (!fits_phone(at))
             fail_msg("%s.narrow.svg: text leaves the picture: %.300s", figure, at);
-    free(svg);
 }
 
 void fixture_assert_drawn(const char *figure, unsigned width)

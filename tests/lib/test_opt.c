@@ -1,6 +1,6 @@
 /* Option tables: parsing and printing of every kind, ranges, defaults, pairs and the help. */
 #include "harness/lib/opt.h"
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "tests/lib/unit.h"
 
 struct values {

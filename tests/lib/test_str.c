@@ -1,5 +1,5 @@
 /* Text of the scratch arena: it stays intact at any length, until it is released. */
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 #include <pthread.h>
 

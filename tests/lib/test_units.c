@@ -1,5 +1,5 @@
 /* Numbers with units, parsed and printed; refused ones, and limits of rounding. */
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "tests/lib/unit.h"
 
 TEST(units_parse_size)

@@ -60,6 +60,12 @@ static inline void unit_free_pointer(void *pointer)
     free(*(void **)pointer);
 }
 
+/* An element of a table: clang-format fills its lines, but gives each value of a long {} a line. */
+#define ENTRY(...)                                                                                 \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+
 /* snprintf into an array. */
 #define put_text(array, ...) ((void)snprintf(array, sizeof(array), __VA_ARGS__))
 

@@ -1,6 +1,6 @@
 /* The rules of each placement, one by one. test_plan_properties.c has the promises common to
  * all. */
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/plan/options.h"
 #include "harness/plan/plan.h"
 #include "harness/record/json_machine.h"

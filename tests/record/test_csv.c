@@ -61,6 +61,7 @@ TEST_WITHIN(csv_golden, set_up, tear_down)
     assert_int_equal(csv_write(fixture_dir_fd, &analysis, NULL), 0);
     FREED char *rows = fixture_read("rows.csv", NULL), *rounds = fixture_read("rounds.csv", NULL);
     assert_true(rows && rounds);
+    keep_one_of_each(rows);
     fixture_golden("rows_demo.csv", rows);
     keep_one_of_each(rounds);
     fixture_golden("rounds_demo.csv", rounds);

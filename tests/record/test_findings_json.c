@@ -64,16 +64,14 @@ static void assert_same(const struct finding *a, const struct finding *b)
 
 TEST(findings_json_keeps_outcome_and_bounds)
 {
-    char *text = dump(&judged);
+    FREED char *text = dump(&judged);
     assert_has(text, "\"outcome\":\"SLOWER\",\"cause\":\"configuration\","
                      "\"metric\":\"throughput\",\"unit\":\"ratio\","
                      "\"value\":0.75,\"low\":0.5,\"high\":null}");
-    struct findings back = parse(text);
+    AUTO(findings) back = parse(text);
     assert_int_equal(back.n, 1);
     assert_same(&judged, &back.all[0]);
     assert_true(back.all[0].value == 0.75 && back.all[0].low == 0.5 && isnan(back.all[0].high));
-    findings_free(&back);
-    free(text);
 }
 
 TEST(findings_json_form)
@@ -136,14 +134,12 @@ TEST(findings_json_of_hostile_text)
     put_text(hostile.subject, "\xc3\xa9 \xff\xfe \xc3");
     put_text(hostile.sentence, "\"},{\\\n\t\033[31m \xed\xa0\x80");
     put_text(hostile.command, "\x80");
-    char *text = dump(&hostile);
-    struct findings findings = parse(text);
+    FREED char *text = dump(&hostile);
+    AUTO(findings) findings = parse(text);
     assert_int_equal(findings.n, 1);
     assert_string_equal(findings.all[0].subject, "\xc3\xa9 ?? ?");
     assert_string_equal(findings.all[0].sentence, "\"},{\\\n\t\033[31m ???");
     assert_string_equal(findings.all[0].command, "?");
-    findings_free(&findings);
-    free(text);
 }
 
 /* Members of another form are left out, and texts that are too long are truncated. */
@@ -158,15 +154,14 @@ TEST(findings_json_of_another_form)
         "[{\"severity\": \"worse\"}, {\"severity\": \"\"}, {\"severity\": 2}]",
     };
     for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
-        struct findings findings = parse(none[i]);
+        AUTO(findings) findings = parse(none[i]);
         assert_int_equal(findings.n, 0);
-        findings_free(&findings);
     }
-    struct findings findings = parse("[7, {\"severity\": \"doubt\", \"id\": 5, \"subject\": {}, "
-                                     "\"sentence\": [\"x\"], \"command\": true}, null]");
+    AUTO(findings)
+    findings = parse("[7, {\"severity\": \"doubt\", \"id\": 5, \"subject\": {}, "
+                     "\"sentence\": [\"x\"], \"command\": true}, null]");
     assert_int_equal(findings.n, 1);
     assert_same(&findings.all[0], &(struct finding){.severity = FINDING_DOUBT});
-    findings_free(&findings);
 }
 
 TEST(findings_json_cut_what_is_too_long)
@@ -178,10 +173,9 @@ TEST(findings_json_cut_what_is_too_long)
              "[{\"severity\": \"bad\", \"id\": \"%.400s\", \"sentence\": "
              "\"%s\"}]",
              word, word);
-    struct findings findings = parse(text);
+    AUTO(findings) findings = parse(text);
     assert_int_equal(findings.n, 1);
     assert_int_equal(strlen(findings.all[0].id), sizeof(findings.all[0].id) - 1);
     assert_int_equal(strlen(findings.all[0].sentence), sizeof(findings.all[0].sentence) - 1);
     assert_string_equal(findings.all[0].subject, "");
-    findings_free(&findings);
 }

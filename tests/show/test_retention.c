@@ -2,7 +2,7 @@
 #include "harness/plan/options.h"
 #include "harness/record/row.h"
 #include "harness/show/figures/figures.h"
-#include "harness/show/scans.h"
+#include "harness/show/result.h"
 #include "harness/verdict/verdict.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"

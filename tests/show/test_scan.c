@@ -117,19 +117,17 @@ TEST(table_values_stand_upright)
 /* Tables below each other share a head. */
 TEST(table_values_share_a_head)
 {
-    char *text = print_columns(3, 2, "team=", ";what=a_word");
+    FREED char *text = print_columns(3, 2, "team=", ";what=a_word");
     assert_has(text, "\nwhat a_word / team        0        1        2\nrate, items/s ");
     assert_has(text, "\nteams_wait, us ");
     assert_lacks(strstr(text, "a_word") + 1, "a_word");
-    free(text);
 }
 
 /* A head that fills the line gets a line of its own. */
 TEST(table_values_long_heading)
 {
-    char *text = print_columns(6, 1, "team=", ";what=a_word_that_makes_it_so_very_long");
+    FREED char *text = print_columns(6, 1, "team=", ";what=a_word_that_makes_it_so_very_long");
     assert_has(text, "\nwhat a_word_that_makes_it_so_very_long / team\n   ");
-    free(text);
 }
 
 TEST(table_values_say_what_failed)

@@ -17,49 +17,34 @@ static const struct dose_case {
     double held;
     const char *sentence; /* NULL = held */
 } cases[] = {
-    {PLACE_PARTITION, {DOSE_CPU, 0.4}, 0.419, NULL},
-    {PLACE_PARTITION,
-     {DOSE_CPU, 0.4},
-     0.43,
-     "The dose of cpu=40% was not held under partition: 43%."},
-    {PLACE_NONE,
-     {DOSE_CPU, 0.4},
-     0.308,
-     "The dose of cpu=40% was not held under none: 31%. The workers have more threads than "
-     "CPUs, which compete with it."},
-    {PLACE_PARTITION, {DOSE_BANDWIDTH, 0.8}, 0.825, NULL},
-    {PLACE_PARTITION,
-     {DOSE_BANDWIDTH, 0.5},
-     0.62,
-     "The dose of bandwidth=0.5 was not held under partition: 0.62. The 8 CPUs beside the "
-     "workers may be too few: leave it more (--cpus)."},
-    {PLACE_PARTITION, {DOSE_LATENCY, 2}, 2.09, NULL},
-    {PLACE_PARTITION,
-     {DOSE_LATENCY, 2},
-     2.2,
-     "The dose of latency=2 was not held under partition: 2.2."},
-    {PLACE_PARTITION, {DOSE_CACHE, 0.5}, 0.54, NULL},
-    {PLACE_PARTITION,
-     {DOSE_CACHE, 0.5},
-     0.8,
-     "The dose of cache=0.5 was not held under partition: 0.8. The 8 CPUs beside the workers "
-     "may be too few: leave it more (--cpus)."},
-    {PLACE_PARTITION, {DOSE_H2D, 0.7}, 0.72, NULL},
-    {PLACE_PARTITION,
-     {DOSE_H2D, 0.4},
-     0.51,
-     "The dose of h2d=0.4 was not held under partition: 0.51. The workers' own copies take the "
-     "rest of the link."},
-    {PLACE_PARTITION, {DOSE_THROTTLE, 0.2}, 0.185, NULL},
-    {PLACE_PARTITION,
-     {DOSE_THROTTLE, 0.2},
-     0.05,
-     "The dose of throttle=20% was not held under partition: 5%. A quota hardly stops workers "
-     "that wait."},
-    {PLACE_PARTITION,
-     {DOSE_THROTTLE, 0.2},
-     0.25,
-     "The dose of throttle=20% was not held under partition: 25%."},
+    ENTRY(PLACE_PARTITION, {DOSE_CPU, 0.4}, 0.419, NULL),
+    ENTRY(PLACE_PARTITION, {DOSE_CPU, 0.4}, 0.43,
+          "The dose of cpu=40% was not held under partition: 43%."),
+    ENTRY(PLACE_NONE, {DOSE_CPU, 0.4}, 0.308,
+          "The dose of cpu=40% was not held under none: 31%. The workers have more threads than "
+          "CPUs, which compete with it."),
+    ENTRY(PLACE_PARTITION, {DOSE_BANDWIDTH, 0.8}, 0.825, NULL),
+    ENTRY(PLACE_PARTITION, {DOSE_BANDWIDTH, 0.5}, 0.62,
+          "The dose of bandwidth=0.5 was not held under partition: 0.62. The 8 CPUs beside the "
+          "workers may be too few: leave it more (--cpus)."),
+    ENTRY(PLACE_PARTITION, {DOSE_LATENCY, 2}, 2.09, NULL),
+    ENTRY(PLACE_PARTITION, {DOSE_LATENCY, 2}, 2.2,
+          "The dose of latency=2 was not held under partition: 2.2."),
+    ENTRY(PLACE_PARTITION, {DOSE_CACHE, 0.5}, 0.54, NULL),
+    ENTRY(PLACE_PARTITION, {DOSE_CACHE, 0.5}, 0.8,
+          "The dose of cache=0.5 was not held under partition: 0.8. The 8 CPUs beside the workers "
+          "may be too few: leave it more (--cpus)."),
+    ENTRY(PLACE_PARTITION, {DOSE_H2D, 0.7}, 0.72, NULL),
+    ENTRY(
+        PLACE_PARTITION, {DOSE_H2D, 0.4}, 0.51,
+        "The dose of h2d=0.4 was not held under partition: 0.51. The workers' own copies take the "
+        "rest of the link."),
+    ENTRY(PLACE_PARTITION, {DOSE_THROTTLE, 0.2}, 0.185, NULL),
+    ENTRY(PLACE_PARTITION, {DOSE_THROTTLE, 0.2}, 0.05,
+          "The dose of throttle=20% was not held under partition: 5%. A quota hardly stops workers "
+          "that wait."),
+    ENTRY(PLACE_PARTITION, {DOSE_THROTTLE, 0.2}, 0.25,
+          "The dose of throttle=20% was not held under partition: 25%."),
 };
 
 /* Two arms with the same dose: the first holds it as the case says, the other exactly. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "harness/cmd/common/named.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/text.h"
 

@@ -7,7 +7,6 @@
 
 #include "harness/engine/setup.h"
 #include "harness/lib/similar.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/text.h"

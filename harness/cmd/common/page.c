@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/text.h"

@@ -16,7 +16,6 @@
 #include "harness/engine/guard.h"
 #include "harness/engine/worker/launch.h"
 #include "harness/engine/worker/worker.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"

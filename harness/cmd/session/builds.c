@@ -15,8 +15,8 @@
 #include "harness/engine/job_plans.h"
 #include "harness/lib/array.h"
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
 #include "harness/record/analysis.h"
 #include "version.h"
 

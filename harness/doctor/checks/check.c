@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "harness/lib/array.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 const struct check checks[] = {

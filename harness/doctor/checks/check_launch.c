@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "harness/doctor/checks/check.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 /* The argument after `word`, the first one if `word` is NULL; NULL: there is none. */

@@ -14,7 +14,6 @@
 #include "harness/doctor/checks/check_launch.h"
 #include "harness/doctor/checks/check_runtime.h"
 #include "harness/doctor/checks/cpu_allocator.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 /* CPUs wanted per existing CPU: below this there is hardly a queue. */

@@ -4,8 +4,7 @@
 
 #include "harness/doctor/checks/check.h"
 #include "harness/doctor/reader/host.h"
-#include "harness/lib/str.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "harness/machine/topo_gpu.h"
 
 /* NUMA balancing, clocks, memory. Pure. */

@@ -6,7 +6,6 @@
 #include "harness/doctor/checks/check_launch.h"
 #include "harness/doctor/checks/check_runtime.h"
 #include "harness/doctor/checks/cpu_allocator.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 /* Masks that are too narrow, or differ between the threads of a process. */

@@ -2,9 +2,7 @@
 #include <math.h>
 
 #include "harness/doctor/checks/cpu_allocator.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 
 /* A process that is far from its GPUs. */
 struct far {

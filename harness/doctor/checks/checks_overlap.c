@@ -5,7 +5,6 @@
 
 #include "harness/doctor/checks/check_runtime.h"
 #include "harness/doctor/checks/cpu_allocator.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 size_t check_find_overlapping(const struct checker *checker, size_t first, bool *in)

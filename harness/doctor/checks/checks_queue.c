@@ -4,7 +4,6 @@
 
 #include "harness/doctor/checks/check_runtime.h"
 #include "harness/doctor/checks/rivals.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 /* The causes of a group's wait, as shares of its waiting time. */

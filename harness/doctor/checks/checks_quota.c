@@ -5,7 +5,6 @@
 #include "harness/doctor/checks/check_runtime.h"
 #include "harness/doctor/checks/cpu_allocator.h"
 #include "harness/doctor/reader/host.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 /* Quotas of CPU time: teams larger than the quota, and cgroups that are throttled. */

@@ -16,7 +16,6 @@
 #include "harness/doctor/checks/check.h"
 #include "harness/doctor/checks/check_launch.h"
 #include "harness/doctor/checks/check_runtime.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 /* The busy processes of one job. */

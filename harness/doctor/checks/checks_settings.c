@@ -6,7 +6,6 @@
 #include "harness/doctor/checks/check.h"
 #include "harness/doctor/checks/check_launch.h"
 #include "harness/doctor/checks/cpu_allocator.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 /*

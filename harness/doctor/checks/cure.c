@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "harness/lib/array.h"
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 bool cure_names(const struct found *found, int pid)
 {

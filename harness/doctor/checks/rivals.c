@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 /* The weights that the commands set: nice 19, and cpu.weight 1 of 100. */

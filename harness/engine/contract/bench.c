@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 /*
  * Threads share these arrays. Parts this far apart are never in two cache lines that move together

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "harness/lib/opt.h"
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 /* What crosses exec besides argv, as options of a command line. */
 struct exec_options {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "harness/engine/contract/bench.h"
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 static const struct bench_dim *declared(const struct bench *bench, unsigned dim)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 const struct scenario *scenario_find(const struct scenario *scenarios, const char *name)
 {

@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "harness/engine/worker/command_start.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/sys/process.h"
+#include "harness/lib/text.h"
 
 /*
  * Pause between two samples of its processes: a hundred times the CPU time of one, so that sampling

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "harness/lib/sys/log.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "harness/machine/env.h"
 
 void cgroups_open(struct cgroups *cgroups)

@@ -263,7 +263,7 @@ void groups_remove_quota(const char *dir)
 int groups_set_weight(const char *dir, unsigned weight, struct err *err)
 {
     char text[16];
-    bool v1 = is_v1(dir);
+    bool v1 = groups_get(dir, "cpu.shares", text, sizeof(text)); /* also without quotas */
     unsigned asked = v1 ? weight * 1024 / 100 : weight;
     text_set(text, "%u", asked);
     int rc = groups_set(dir, v1 ? "cpu.shares" : "cpu.weight", text, err);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 void proc_copy_text(char *out, size_t size, const char *text)
 {

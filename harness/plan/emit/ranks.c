@@ -1,7 +1,7 @@
 /* Launchers of equal tasks, each of which learns its rank: Slurm, torchrun, mpirun. */
 #include <stdlib.h>
 
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/plan/emit/quote.h"
 #include "harness/plan/emit/script.h"
 

@@ -3,8 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "harness/record/format.h"
 #include "harness/show/figures/dat.h"
 #include "harness/show/figures/dots.h"

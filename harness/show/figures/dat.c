@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/record/format.h"
 
 enum { HOST_MOST = 48 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "harness/lib/array.h"
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/show/figures/dat.h"
 
 unsigned dots_add_panel(struct dots *dots, const struct dots_panel *panel)

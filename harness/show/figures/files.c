@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/sys/file.h"
+#include "harness/lib/text.h"
 
 const char *const plot_suffixes[PLOT_PICTURES] = {".svg", ".png", ".narrow.svg", ".narrow.png"};
 

@@ -14,10 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/sys/process.h"
+#include "harness/lib/text.h"
 #include "harness/show/figures/files.h"
 
 enum { PARALLEL = 2, EXEC_FAILED = 127 };

@@ -6,8 +6,7 @@
 
 #include "harness/lib/bitset.h"
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "harness/show/figures/dat.h"
 
 enum { ACROSS, DOWN, AXES };

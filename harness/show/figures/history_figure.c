@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
 #include "harness/show/figures/dat.h"
 #include "harness/show/figures/files.h"
 #include "harness/show/figures/gnuplot.h"

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "harness/record/format.h"
 #include "harness/show/figures/dat.h"
 #include "harness/show/figures/series.h"

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/show/figures/dat.h"
 #include "harness/show/figures/lines.h"
 

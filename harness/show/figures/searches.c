@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/show/figures/dat.h"
 #include "harness/show/figures/series.h"
 #include "harness/verdict/runs/dosing.h"

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "harness/lib/array.h"
-#include "harness/lib/str.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 
 static struct series *find_series(struct series_list *list, const struct arm *arm,
                                   const struct dims *at)

@@ -2,8 +2,7 @@
 #include <math.h>
 
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "harness/show/figures/dat.h"
 #include "harness/show/figures/lines.h"
 

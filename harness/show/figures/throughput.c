@@ -3,9 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "harness/lib/stats.h"
-#include "harness/lib/str.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "harness/record/analysis.h"
 #include "harness/record/format.h"
 #include "harness/record/metric.h"

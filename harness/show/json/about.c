@@ -5,9 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 #include "harness/record/json_value.h"
 #include "harness/show/json/recorded_parts.h"
 

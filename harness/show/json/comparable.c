@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 /* In the order in which differences are reported. */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 #include "harness/record/analysis.h"
 #include "harness/record/json_value.h"

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/text.h"
 #include "harness/record/json_machine.h"

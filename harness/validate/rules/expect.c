@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "harness/lib/similar.h"
-#include "harness/lib/str.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "harness/validate/rules/count.h"
 #include "harness/validate/rules/rules.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 #include "harness/validate/rules/rules.h"
 
 /*

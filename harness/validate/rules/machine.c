@@ -3,9 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 #include "harness/machine/topo_gpu.h"
 #include "harness/validate/rules/rules.h"
 

@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 #include "harness/validate/rules/rules.h"
 
 /*

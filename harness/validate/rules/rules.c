@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 
 static void copy(char *to, size_t size, const char *text)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 #include "harness/machine/topo_gpu.h"
 #include "harness/validate/rules/rules.h"
 #include "harness/verdict/outlier.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
+#include "harness/lib/text.h"
 
 /* A distance within same_units is the same class; a part beyond named_units is named. */
 static const double same_units = 1, named_units = 2;

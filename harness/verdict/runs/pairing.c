@@ -3,12 +3,10 @@
 #include <errno.h>
 #include <stdalign.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
 #include "harness/verdict/evidence.h"
 #include "harness/verdict/runs/compare.h"

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 
 #include "harness/lib/stats.h"
-#include "harness/lib/str.h"
-#include "harness/lib/units.h"
+#include "harness/lib/text.h"
 
 /* With slow settings, SEARCHED_LEAST of them are tried before there are many fresh rounds. */
 enum { SEARCHED_LEAST = 4, FEW_ROOM = 8 };

@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/stats.h"
-#include "harness/lib/str.h"
 #include "harness/lib/text.h"
-#include "harness/lib/units.h"
 #include "harness/verdict/advice.h"
 #include "harness/verdict/runs/tune.h"
 

@@ -226,7 +226,8 @@ static json_int_t count_rounds(void)
 /* Only a run that has ended has rows.csv. */
 static void assert_rows(const json_t *run)
 {
-    char *text = slurp("d/rows.csv"), first[64];
+    char first[64];
+    FREED char *text = slurp("d/rows.csv");
     assert_true(count_rounds() >= json_integer_value(json_object_get(run, "rounds_done")));
     assert_int_equal(text != NULL, strcmp(text_of(run, "status"), "interrupted") != 0);
     if (!text)
@@ -240,7 +241,6 @@ static void assert_rows(const json_t *run)
                      2);
     assert_string_equal(first, text_of(run, "run_id"));
     assert_int_equal(rounds, json_integer_value(json_object_get(run, "rounds_done")));
-    free(text);
 }
 
 /* A directory with a complete result "old", a figure of it, and a file of the user's. */

@@ -3,8 +3,6 @@
 #include "harness/doctor/checks/check.h"
 #include "harness/doctor/reader/host.h"
 
-#include <math.h>
-
 #include "tests/lib/unit.h"
 
 enum { CPUS = 8, THREADS_MOST = 8, LOOKS = 100 };

@@ -303,13 +303,10 @@ TEST_WITHIN(host_gpus, set_up, tear_down)
     assert_string_equal(diagnose("gpu_memory")->finding.command,
                         "nvidia-smi --gpu-reset -i 0000:01:00.0");
     gpu_health_init(&health);
-    struct facts_event events[] = {{.kind = EVENT_XID,
-                                    .number = 79,
-                                    .count = 1,
-                                    .last_s = 9000,
-                                    .unit = "0000:01:00.0",
-                                    .line = "NVRM: Xid"},
-                                   {.kind = EVENT_XID, .number = 13, .count = 1, .last_s = 100}};
+    struct facts_event events[] = {
+        ENTRY(.kind = EVENT_XID, .number = 79, .count = 1, .last_s = 9000, .unit = "0000:01:00.0",
+              .line = "NVRM: Xid"),
+        ENTRY(.kind = EVENT_XID, .number = 13, .count = 1, .last_s = 100)};
     planted.host.log.nevents = 2;
     planted.host.log.events = events; /* one event is older than an hour */
     assert_has(diagnose("gpu_xid")->finding.sentence, "Xid 79");

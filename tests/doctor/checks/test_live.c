@@ -20,27 +20,12 @@ static struct planted {
 static void plant_processes(struct planted *p)
 {
     static const struct view_task tasks[PROCESSES] = {
-        {.tid = 100,
-         .mask = 0,
-         .oncpu_s = 1.2,
-         .wait_s = 0.6,
-         .is_detailed = true,
-         .cpu = 1,
-         .migrations = 4},
-        {.tid = 101,
-         .mask = 0,
-         .oncpu_s = 0.6,
-         .wait_s = 1.4,
-         .is_detailed = true,
-         .cpu = 1,
-         .migrations = NAN},
-        {.tid = 200,
-         .mask = 1,
-         .oncpu_s = 1,
-         .wait_s = 0,
-         .is_detailed = true,
-         .cpu = 3,
-         .migrations = NAN},
+        ENTRY(.tid = 100, .mask = 0, .oncpu_s = 1.2, .wait_s = 0.6, .is_detailed = true, .cpu = 1,
+              .migrations = 4),
+        ENTRY(.tid = 101, .mask = 0, .oncpu_s = 0.6, .wait_s = 1.4, .is_detailed = true, .cpu = 1,
+              .migrations = NAN),
+        ENTRY(.tid = 200, .mask = 1, .oncpu_s = 1, .wait_s = 0, .is_detailed = true, .cpu = 3,
+              .migrations = NAN),
     };
     static const char *const names[] = {"train", "loader", "other"};
     memcpy(p->tasks, tasks, sizeof(tasks));

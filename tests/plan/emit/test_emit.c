@@ -41,7 +41,7 @@ static void assert_says(const struct machine *machine, enum emit_format format,
                         const char *const *words, const char *const *parts)
 {
     struct err err = {0};
-    char *text = emit_for(machine, format, words, &err);
+    FREED char *text = emit_for(machine, format, words, &err);
     if (!text) {
         fail_msg("%s: %s", emit_names[format], err.msg);
         return;
@@ -51,7 +51,6 @@ static void assert_says(const struct machine *machine, enum emit_format format,
         if ((strstr(text, *parts + absent) == NULL) != absent)
             fail_msg("%s: '%s' in: %s", emit_names[format], *parts, text);
     }
-    free(text);
 }
 
 /* Worker 0 of two_nodes is on node 1 and has the GPU that is second on the bus. */

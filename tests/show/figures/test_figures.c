@@ -113,8 +113,8 @@ TEST_IN_DIR(report_says_what_intervals_and_blocked_are)
 /* Every round of every placement, and the median of the table. */
 TEST_IN_DIR(report_shows_the_rounds_behind_the_headline)
 {
-    struct result result;
-    struct analysis analysis;
+    ENDED_BY(fixture_plots_free) struct result result;
+    AUTO(analysis) analysis;
     size_t size;
     unsigned rounds = 0, medians = 0, recommended = 0;
     fixture_plots_make(&small, &result);
@@ -150,8 +150,6 @@ TEST_IN_DIR(report_shows_the_rounds_behind_the_headline)
     assert_data_has("throughput", "1x");
     assert_data_has("throughput", "items/s");
     free(data);
-    analysis_free(&analysis);
-    fixture_plots_free(&result);
 }
 
 /* The share that `none` loses, as that figure says it. */

@@ -100,9 +100,9 @@ static void put_text_everywhere(const char *figure, const char *text)
 {
     char name[FIGURE_NAME_MAX + 8];
     size_t size, used = 0;
-    char *data = (char *)fixture_read_plot(figure, "dat", &size);
+    FREED char *data = (char *)fixture_read_plot(figure, "dat", &size);
     assert_non_null(data);
-    char *changed = calloc(size + 1, strlen(text) + 1);
+    FREED char *changed = calloc(size + 1, strlen(text) + 1);
     assert_non_null(changed);
     bool quoted = false;
     for (const char *at = data; *at; at++) {
@@ -118,8 +118,6 @@ static void put_text_everywhere(const char *figure, const char *text)
     }
     put_text(name, "%s.dat", figure);
     put_plot(name, changed);
-    free(changed);
-    free(data);
 }
 
 /* A '%' in the data is never a format: in a title, on an axis, at a tick, in a key, in a cell. */

@@ -6,7 +6,7 @@
 #include "harness/lib/sys/file.h"
 #include "harness/record/csv.h"
 #include "harness/show/json/run_json.h"
-#include "harness/show/run.h"
+#include "harness/show/result.h"
 #include "harness/verdict/verdict.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_result.h"
