@@ -318,8 +318,9 @@ static const struct incident convoy = {
     .scenario = {.name = "convoy",
                  .summary =
                      "eight threads that read and unpack data use one CPU, as one thread does",
-                 .parts = INCIDENT_PART(.foreground = "mutex", .params = "hold=100;threads=8",
-                                        .placements = "none", .workers = 1)},
+                 .parts =
+                     INCIDENT_PART(.foreground = "mutex", .params = "hold=200;outside=10;threads=8",
+                                   .placements = "none", .workers = 1)},
     .reported =
         {
             .title = "Multi-threaded reads use only 100% CPU?",

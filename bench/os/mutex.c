@@ -181,9 +181,10 @@ static void contend(void *arg, unsigned rank, unsigned n)
     struct contender *self = &c->contenders[rank];
     struct lock *lock = &c->locks[c->kind == SHARDED ? rank : 0];
     const bool spins = c->kind == SPIN;
+    unsigned untimed = 0;
     uint64_t end_ns = clock_now_ns() + c->slice_ns;
     while (!atomic_load_explicit(&c->over, memory_order_relaxed)) {
-        bool timed = self->count++ % c->sample == 0;
+        const bool timed = untimed == 0;
         uint64_t start_ns = timed ? clock_now_ns() : 0;
         take(lock, spins);
         uint64_t now_ns = timed ? clock_now_ns() : 0;
@@ -191,8 +192,12 @@ static void contend(void *arg, unsigned rank, unsigned n)
         lock->count++;
         release(lock, spins);
         work(self->chains, c->outside_steps);
-        if (!timed)
+        self->count++;
+        if (!timed) {
+            untimed--;
             continue;
+        }
+        untimed = c->sample - 1;
         times_add(&self->waits, now_ns - start_ns);
         bench_progress(ctx, c->sample);
         if (now_ns >= end_ns)

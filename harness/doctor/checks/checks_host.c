@@ -371,7 +371,7 @@ static bool is_convoy(const struct convoy *convoy, const struct turns *turns, do
 {
     enum { LOOKS_LEAST = 50 };
     static const double active_least = 0.8, futex_least = 0.8, idle_least = 0.3;
-    static const double cpus_most = 1.15, one_most = 0.6, turns_least_per_s = 50;
+    static const double cpus_most = 1.25, one_most = 0.6, turns_least_per_s = 50;
     const double together_most = fmax(1.5, 0.4 * turns->threads);
     return convoy->looks >= LOOKS_LEAST && turns->threads >= CONVOY_THREADS_LEAST &&
            convoy->active >= active_least * convoy->looks &&

@@ -223,7 +223,7 @@ static bool look_at_threads(const struct view_process *process, const struct pro
 
 static bool may_be_convoy(const struct view *view, const struct view_process *process)
 {
-    static const double cpus_most = 1.2;
+    static const double cpus_most = 1.3;
     unsigned busy = 0;
     for (size_t i = 0; i < process->ntasks; i++)
         busy += process->tasks[i].is_detailed;
