@@ -7,8 +7,8 @@
 
 #include "bench/limits/limited.h"
 #include "bench/registry.h"
-#include "harness/lib/str.h"
 #include "harness/lib/sys/cgroup.h"
+#include "harness/lib/text.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/unit.h"
