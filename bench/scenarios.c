@@ -147,6 +147,7 @@ const struct scenario scenario_registry[] = {
         .name = "os",
         .summary = "the operating system: switches, starts, locks, priorities, memory, event loops",
         .parts = os_parts,
+        .quick_s = 60,
     },
     {
         .name = "io",

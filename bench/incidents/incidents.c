@@ -314,6 +314,30 @@ static const struct incident thread_loaders = {
     .max_time_s = 30,
 };
 
+static const struct incident convoy = {
+    .scenario = {.name = "convoy",
+                 .summary =
+                     "eight threads that read and unpack data use one CPU, as one thread does",
+                 .parts = INCIDENT_PART(.foreground = "mutex", .params = "hold=100;threads=8",
+                                        .placements = "none", .workers = 1)},
+    .reported =
+        {
+            .title = "Multi-threaded reads use only 100% CPU?",
+            .url = "https://github.com/h5py/h5py/issues/591",
+            .date = "2015-06-28",
+            .machine = "h5py, compressed files: HDF5 has one lock for all calls, held while it "
+                       "unpacks",
+            .figures = "100% of one CPU with any number of threads; processes as the cure",
+        },
+    .differs =
+        "multiplications in place of unpacking; a lock for each thread in place of processes",
+    .cure = "a lock for each thread, or processes",
+    .variants = {"sick=param:lock=pthread", "cured=param:lock=sharded", NULL},
+    .metric = "lock_rate",
+    .doctor = "convoy",
+    .time_s = 0.3,
+};
+
 static const struct incident cpu_not_disk = {
     .scenario = {.name = "cpu_not_disk",
                  .summary = "accelerators starve as more are added, and storage looks "
@@ -386,7 +410,7 @@ static const struct incident inversion_nice = {
                  .summary = "threads wait seconds for a short lock, as its holder runs at a lower "
                             "priority than other programs",
                  .parts = INCIDENT_PART(.foreground = "priority_inversion",
-                                        .params = "policy=nice;held=2ms;burn=50ms",
+                                        .params = "policy=nice;held=5ms;burn=100ms",
                                         .placements = "none", .workers = 1)},
     .reported =
         {
@@ -463,10 +487,22 @@ static const struct incident harmful_cure = {
     .harms = true,
 };
 
-const struct incident *const incident_registry[] = {
-    &thread_per_cpu, &cpuset_team,      &quota_team,
-    &quota_serving,  &spin_barrier,     &spin_two_vcpus,
-    &weight_load,    &unbound_ranks,    &shared_core,
-    &loader_mask,    &interpreter_lock, &thread_loaders,
-    &cpu_not_disk,   &spin_for_gpu,     &inversion_nice,
-    &steal,          &harmful_cure,     NULL};
+const struct incident *const incident_registry[] = {&thread_per_cpu,
+                                                    &cpuset_team,
+                                                    &quota_team,
+                                                    &quota_serving,
+                                                    &spin_barrier,
+                                                    &spin_two_vcpus,
+                                                    &weight_load,
+                                                    &unbound_ranks,
+                                                    &shared_core,
+                                                    &loader_mask,
+                                                    &interpreter_lock,
+                                                    &thread_loaders,
+                                                    &convoy,
+                                                    &cpu_not_disk,
+                                                    &spin_for_gpu,
+                                                    &inversion_nice,
+                                                    &steal,
+                                                    &harmful_cure,
+                                                    NULL};

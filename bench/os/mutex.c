@@ -176,7 +176,8 @@ static inline void work(uint64_t *chains, uint64_t steps)
 static void contend(void *arg, unsigned rank, unsigned n)
 {
     (void)n;
-    struct contention *c = arg;
+    const struct bench_ctx *ctx = arg;
+    struct contention *c = ctx->state;
     struct contender *self = &c->contenders[rank];
     struct lock *lock = &c->locks[c->kind == SHARDED ? rank : 0];
     const bool spins = c->kind == SPIN;
@@ -190,8 +191,10 @@ static void contend(void *arg, unsigned rank, unsigned n)
         lock->count++;
         release(lock, spins);
         work(self->chains, c->outside_steps);
-        if (timed)
-            times_add(&self->waits, now_ns - start_ns);
+        if (!timed)
+            continue;
+        times_add(&self->waits, now_ns - start_ns);
+        bench_progress(ctx, c->sample);
         if (now_ns >= end_ns)
             atomic_store_explicit(&c->over, true, memory_order_relaxed);
     }
@@ -259,7 +262,7 @@ static int measure_point(struct bench_ctx *ctx, size_t point)
     }
     if (bench_emit_absent(ctx, RATE, &absent, at))
         return 0;
-    uint64_t took_ns = team_run(&c->team, NULL, n, contend, c);
+    uint64_t took_ns = team_run(&c->team, NULL, n, contend, ctx);
     for (unsigned rank = 0; rank < n; rank++)
         (void)pthread_mutex_destroy(&c->locks[rank].mutex);
     return emit_point(ctx, n, (double)took_ns, at);

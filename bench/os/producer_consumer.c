@@ -221,14 +221,17 @@ static void prepare(struct exchange *s, const struct exchange_params *params, un
     atomic_fetch_add(&s->put_sum, sum);
 }
 
-static void feed(struct exchange *s, const struct exchange_params *params)
+static void feed(const struct bench_ctx *ctx)
 {
+    struct exchange *s = ctx->state;
+    const struct exchange_params *params = ctx->params;
     uint64_t items[BATCH_MOST] = {0}, chains[BUSY_CHAINS] = {0}, now_ns = clock_now_ns();
     uint64_t begin_ns = now_ns + s->slice_ns / WARM_SHARE;
     uint64_t steps = (uint64_t)(params->feed_us * s->steps_per_us);
     for (unsigned left = (unsigned)params->preparers * s->batch; left;) {
         unsigned n = get_batch(s, items);
         now_ns = clock_now_ns();
+        bench_progress(ctx, n);
         for (unsigned i = 0; i < n; i++) {
             bool counts = items[i] && now_ns >= begin_ns;
             left -= !items[i];
@@ -249,7 +252,7 @@ static void exchange(void *arg, unsigned rank, unsigned n)
     if (rank)
         prepare(ctx->state, ctx->params, rank);
     else
-        feed(ctx->state, ctx->params);
+        feed(ctx);
 }
 
 static struct dims place_of(size_t point)

@@ -133,7 +133,8 @@ static int spawn_setup(struct bench_ctx *ctx)
     for (unsigned place = 0; place < PARENTS; place++)
         if (asked(params, place))
             s->place[s->nparents++] = place;
-    s->slice_ns = points_share_ns(ctx, (size_t)s->nparents * nhows, slice_least_ns);
+    /* One more share for each parent: its memory is made. */
+    s->slice_ns = points_share_ns(ctx, (size_t)s->nparents * (nhows + 1), slice_least_ns);
     s->seed = ctx->round_seed;
     if (file_find_program("true", true, s->program, sizeof(s->program)))
         (void)err_set(&s->no_program, -ENOTSUP, "PATH has no program 'true' to start");

@@ -51,9 +51,12 @@ static const double command_limit_s = 600;
 /* Share of budget_s to plan with: the rest is for figures and for launches that take longer. */
 static const double target_share = 0.8;
 
-static struct profile_times times_of(const struct run_options *options)
+static struct profile_times times_of(const struct run_options *options,
+                                     const struct scenario *scenario)
 {
     struct profile_times times = profiles[options->profile];
+    if (options->profile == PROFILE_QUICK && scenario->quick_s > 0)
+        times.target_s = scenario->quick_s;
     if (options->budget_s > 0) {
         times.rounds = 1;
         times.target_s = options->budget_s * target_share;
@@ -112,18 +115,17 @@ static unsigned choose_rounds(const struct run_options *options,
  * An ab has many short rounds: it pairs rounds, so one more launch tells more than a longer one.
  * There are as many as --rounds says; else as many as there is time for, decided while they run.
  */
-static void set_ab_times(const struct run_options *options, double launches, double before_s,
+static void set_ab_times(const struct run_options *options, double launches, double start_s,
                          struct run_setup *setup)
 {
     const struct profile_times *profile = &profiles[options->profile];
     struct observe_config *config = &setup->config;
     struct result *result = &setup->result;
-    double arm_s = before_s - config->warmup_s - config->settle_s;
     config->warmup_s = config->least_warmup_s = warmup_s(options, result, profile->warmup_s / 4);
     config->settle_s = settle_s(result, config->warmup_s);
     config->measure_s = options->time_s > 0 ? options->time_s : profile->short_s;
     config->limit_s = fmax(limit_s(options, result, profile), config->measure_s);
-    arm_s += config->warmup_s + config->settle_s + config->measure_s;
+    double arm_s = start_s + config->warmup_s + config->settle_s + config->measure_s;
     double room = launches > 0 ? options->max_time_s / (launches * arm_s) : 1;
     result->rounds_planned =
         options->rounds ? (unsigned)options->rounds : (unsigned)fmin(fmax(2 * room, 1), 100000);
@@ -155,7 +157,7 @@ static bool ends_when_clear(const struct run_options *options, const struct resu
 static void set_clear_times(const struct run_options *options, double start_s, double watch_s,
                             struct run_setup *setup)
 {
-    const struct profile_times times = times_of(options);
+    const struct profile_times times = times_of(options, setup->scenario);
     struct observe_config *config = &setup->config;
     struct result *result = &setup->result;
     const bool is_command = commands_of(result);
@@ -186,7 +188,7 @@ static void set_clear_times(const struct run_options *options, double start_s, d
 
 void times_set(const struct run_options *options, struct run_setup *setup)
 {
-    const struct profile_times times = times_of(options);
+    const struct profile_times times = times_of(options, setup->scenario);
     const struct profile_times *profile = &times;
     struct observe_config *config = &setup->config;
     struct result *result = &setup->result;
@@ -207,9 +209,11 @@ void times_set(const struct run_options *options, struct run_setup *setup)
     double start_s = scans                           ? scan_launch_s
                      : result->device == DEVICE_CUDA ? cuda_launch_s
                                                      : launch_s;
-    double before_s = config->warmup_s + config->settle_s + start_s;
+    /* A scan has no warm-up, and settles only under a dose. */
+    double before_s =
+        start_s + (scans && !result_has_doses(result) ? 0 : config->warmup_s + config->settle_s);
     if (result->variants || result->purpose == PURPOSE_TUNE) {
-        set_ab_times(options, launches, before_s, setup);
+        set_ab_times(options, launches, start_s, setup);
         return;
     }
     if (ends_when_clear(options, result)) {

@@ -3,7 +3,6 @@
  * version, and why no cgroup can be made. See test_limits_live.c for systems that allow cgroups.
  */
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "bench/limits/limited.h"
 #include "bench/registry.h"

@@ -5,6 +5,7 @@ export NO_COLOR=1
 short=(--rounds 1 --no-plots --no-canary)
 
 expect 0 '^event_loop$' "$CONTEND_BINARY" run os "${short[@]}" --time 0.1 --out "$scratch/os"
+expect 0 'expected time: ([1-5]?[0-9]|60) s' "$CONTEND_BINARY" run os --dry-run
 parts=$(grep -oP '^    SCAN\("\K[a-z_]+' <(sed -n '/^static const struct scenario_part os_parts/,/^};/p' bench/scenarios.c))
 [ "$(wc -l <<<"$parts")" -ge 5 ] || fail "the parts of os are not found: $parts"
 for part in $parts; do

@@ -310,3 +310,27 @@ void fixture_demo(struct result *result)
     result->arms[same].same_as = 1;
     (void)fixture_add_skipped(result, PLACE_LLC, 2, "the machine has one last-level cache");
 }
+
+struct by_hand by_hand;
+
+int by_hand_begin(void **state)
+{
+    (void)state;
+    by_hand = (struct by_hand){0};
+    fixture_result_init(&by_hand.result);
+    return 0;
+}
+
+int by_hand_end(void **state)
+{
+    (void)state;
+    analysis_free(&by_hand.analysis);
+    fixture_result_free(&by_hand.result);
+    return 0;
+}
+
+void by_hand_again(void)
+{
+    (void)by_hand_end(NULL);
+    (void)by_hand_begin(NULL);
+}

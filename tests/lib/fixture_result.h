@@ -6,6 +6,7 @@
 #define CONTEND_TESTS_LIB_FIXTURE_RESULT_H
 
 #include "harness/engine/result.h"
+#include "harness/record/analysis.h"
 
 enum { FIXTURE_CPUS = 8, FIXTURE_OPS = 100, FIXTURE_STEPS_MAX = 64 };
 
@@ -69,6 +70,17 @@ char *fixture_print(const struct result *result, bool color);
  * `same`). 2% of jitter between the rounds. 82% of the loss of `none` is run queue.
  */
 void fixture_demo(struct result *result);
+
+/* The result of a TEST_OF_RESULT, empty at its begin, and what the test makes of it. */
+extern struct by_hand {
+    struct result result;
+    struct analysis analysis;
+} by_hand;
+#define TEST_OF_RESULT(name) TEST_WITHIN(name, by_hand_begin, by_hand_end)
+int by_hand_begin(void **state);
+int by_hand_end(void **state);
+/* Begins with an empty result once more. */
+void by_hand_again(void);
 
 /* Local variables that end with their block: such a result, and what is made of one. */
 #define EMPTY_RESULT(name)                                                                         \

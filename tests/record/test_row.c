@@ -8,39 +8,20 @@
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 
-static struct fixture {
-    struct result result;
-    struct analysis analysis;
-} f;
-
-static int set_up(void **state)
-{
-    f = (struct fixture){0};
-    fixture_result_init(&f.result);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    analysis_free(&f.analysis);
-    fixture_result_free(&f.result);
-    return 0;
-}
-
 static void make(void)
 {
-    analysis_free(&f.analysis);
-    assert_int_equal(analysis_make(&f.result, &f.analysis, NULL), 0);
+    analysis_free(&by_hand.analysis);
+    assert_int_equal(analysis_make(&by_hand.result, &by_hand.analysis, NULL), 0);
 }
 
 static const struct row *find_of(const char *placement, unsigned workers, unsigned planned_workers,
                                  const char *metric)
 {
-    for (size_t i = 0; i < f.result.narms; i++) {
-        const struct arm *arm = &f.result.arms[i];
+    for (size_t i = 0; i < by_hand.result.narms; i++) {
+        const struct arm *arm = &by_hand.result.arms[i];
         if (arm->workers == workers && arm->planned_workers == planned_workers &&
             !strcmp(placement_infos[arm->placement].name, placement))
-            return rows_find(&f.analysis.rows, arm, metric);
+            return rows_find(&by_hand.analysis.rows, arm, metric);
     }
     return NULL;
 }
@@ -53,23 +34,23 @@ static const struct row *find(const char *placement, unsigned workers, const cha
 static void add_rounds(size_t arm, const double step_ms[3])
 {
     for (unsigned round = 0; round < 3; round++)
-        (void)fixture_add_even_round(&f.result, arm, round, step_ms[round], 2);
+        (void)fixture_add_even_round(&by_hand.result, arm, round, step_ms[round], 2);
 }
 
 /* Three arms of 2 workers, none, partition and their baselines, in rounds of known values. */
 static void add_run(void)
 {
-    size_t single = fixture_add_arm(&f.result, PLACE_NONE, 2, true);
-    size_t slice = fixture_add_arm(&f.result, PLACE_PARTITION, 2, true);
-    size_t none = fixture_add_arm(&f.result, PLACE_NONE, 2, false);
-    size_t partition = fixture_add_arm(&f.result, PLACE_PARTITION, 2, false);
+    size_t single = fixture_add_arm(&by_hand.result, PLACE_NONE, 2, true);
+    size_t slice = fixture_add_arm(&by_hand.result, PLACE_PARTITION, 2, true);
+    size_t none = fixture_add_arm(&by_hand.result, PLACE_NONE, 2, false);
+    size_t partition = fixture_add_arm(&by_hand.result, PLACE_PARTITION, 2, false);
     add_rounds(single, (double[]){5, 5, 5});
     add_rounds(slice, (double[]){10, 10, 20});
     add_rounds(none, (double[]){100, 200, 100});
     add_rounds(partition, (double[]){10, 16, 25});
 }
 
-TEST_WITHIN(row_derived_by_hand, set_up, tear_down)
+TEST_OF_RESULT(row_derived_by_hand)
 {
     add_run();
     make();
@@ -109,11 +90,11 @@ TEST_WITHIN(row_derived_by_hand, set_up, tear_down)
     assert_null(find_of("none", 2, 4, "throughput"));
 }
 
-TEST_WITHIN(row_step_time_percentiles_over_samples, set_up, tear_down)
+TEST_OF_RESULT(row_step_time_percentiles_over_samples)
 {
-    size_t arm = fixture_add_arm(&f.result, PLACE_NONE, 1, false);
-    (void)fixture_add_round(&f.result, arm, 0, (double[]){1, 2, 3, 4, 5}, 5);
-    (void)fixture_add_round(&f.result, arm, 1, (double[]){6, 7, 8, 9, 10}, 5);
+    size_t arm = fixture_add_arm(&by_hand.result, PLACE_NONE, 1, false);
+    (void)fixture_add_round(&by_hand.result, arm, 0, (double[]){1, 2, 3, 4, 5}, 5);
+    (void)fixture_add_round(&by_hand.result, arm, 1, (double[]){6, 7, 8, 9, 10}, 5);
     make();
     const struct row *row = find_of("none", 1, 1, "step_time");
     assert_near(row->median, 0.0055); /* of the rounds' medians, 3 and 8 ms */
@@ -127,10 +108,10 @@ TEST_WITHIN(row_step_time_percentiles_over_samples, set_up, tear_down)
     assert_int_equal(row->samples, 10);
 }
 
-TEST_WITHIN(row_drops_unpaired_rounds, set_up, tear_down)
+TEST_OF_RESULT(row_drops_unpaired_rounds)
 {
     add_run();
-    f.result.arms[1].observations[1].round = 7; /* the slice's baseline lacks round 1 */
+    by_hand.result.arms[1].observations[1].round = 7; /* the slice's baseline lacks round 1 */
     make();
     const struct row *row = find("none", 2, "efficiency");
     assert_int_equal(row->rounds, 2);
@@ -142,9 +123,9 @@ TEST_WITHIN(row_drops_unpaired_rounds, set_up, tear_down)
 /* Shares differ by round and arm, so the parts add up only if all come from one round. */
 static void add_uneven_shares(void)
 {
-    for (size_t a = 0; a < f.result.narms; a++)
-        for (size_t r = 0; r < f.result.arms[a].nobservations; r++) {
-            struct observation *round = &f.result.arms[a].observations[r];
+    for (size_t a = 0; a < by_hand.result.narms; a++)
+        for (size_t r = 0; r < by_hand.result.arms[a].nobservations; r++) {
+            struct observation *round = &by_hand.result.arms[a].observations[r];
             for (unsigned w = 0; w < round->nworkers; w++) {
                 double oncpu = 0.3 + 0.1 * (double)((a + r + w) % 4);
                 double queue = 0.05 * (double)((2 * r + a) % 5);
@@ -154,7 +135,7 @@ static void add_uneven_shares(void)
         }
 }
 
-TEST_WITHIN(row_loss_parts_add_up, set_up, tear_down)
+TEST_OF_RESULT(row_loss_parts_add_up)
 {
     add_run();
     add_uneven_shares();
@@ -176,10 +157,10 @@ TEST_WITHIN(row_loss_parts_add_up, set_up, tear_down)
     }
 }
 
-TEST_WITHIN(row_loss_takes_the_lower_median_round, set_up, tear_down)
+TEST_OF_RESULT(row_loss_takes_the_lower_median_round)
 {
     add_run();
-    f.result.arms[2].observations[0].status = STATUS_FAILED;
+    by_hand.result.arms[2].observations[0].status = STATUS_FAILED;
     make(); /* rounds left for none: 190 and 80 ms */
     assert_near(find("none", 2, "loss_per_step")->median, 0.080);
     assert_int_equal(find("none", 2, "loss_per_step")->rounds, 2);
@@ -188,15 +169,15 @@ TEST_WITHIN(row_loss_takes_the_lower_median_round, set_up, tear_down)
 
 /* Twice the instructions at 1.5 times the cost each: 100 us become 300, and 100 us of the loss are
  * more work. */
-TEST_WITHIN(row_loss_splits_by_instructions, set_up, tear_down)
+TEST_OF_RESULT(row_loss_splits_by_instructions)
 {
-    size_t slice = fixture_add_arm(&f.result, PLACE_PARTITION, 2, true);
-    size_t none = fixture_add_arm(&f.result, PLACE_NONE, 2, false);
-    struct observation *base = fixture_add_even_round(&f.result, slice, 0, 0.1, 1);
+    size_t slice = fixture_add_arm(&by_hand.result, PLACE_PARTITION, 2, true);
+    size_t none = fixture_add_arm(&by_hand.result, PLACE_NONE, 2, false);
+    struct observation *base = fixture_add_even_round(&by_hand.result, slice, 0, 0.1, 1);
     fixture_set_shares(&base->workers[0], 1, 0, 0);
     base->workers[0].usage.team_threads = 2; /* 500 instructions a step and thread */
     base->workers[0].usage.instructions = 1000;
-    struct observation *round = fixture_add_even_round(&f.result, none, 0, 0.3, 1);
+    struct observation *round = fixture_add_even_round(&by_hand.result, none, 0, 0.3, 1);
     for (unsigned w = 0; w < 2; w++) {
         fixture_set_shares(&round->workers[w], 1, 0, 0);
         round->workers[w].usage.team_threads = 8; /* 1000 a step and thread */
@@ -209,12 +190,12 @@ TEST_WITHIN(row_loss_splits_by_instructions, set_up, tear_down)
     assert_near(find("none", 2, "instructions_per_step")->median, 8000);
 }
 
-TEST_WITHIN(row_says_what_the_kernel_hides, set_up, tear_down)
+TEST_OF_RESULT(row_says_what_the_kernel_hides)
 {
     add_run();
-    for (size_t a = 0; a < f.result.narms; a++)
+    for (size_t a = 0; a < by_hand.result.narms; a++)
         for (size_t r = 0; r < 3; r++) {
-            struct observation *round = &f.result.arms[a].observations[r];
+            struct observation *round = &by_hand.result.arms[a].observations[r];
             round->steal = NAN;
             for (unsigned w = 0; w < round->nworkers; w++) {
                 fixture_set_shares(&round->workers[w], 0.5, NAN, 0.5);
@@ -238,9 +219,9 @@ TEST_WITHIN(row_says_what_the_kernel_hides, set_up, tear_down)
                     find("none", 2, "loss_blocked_per_step")->median);
 }
 
-TEST_WITHIN(row_without_baseline_says_so, set_up, tear_down)
+TEST_OF_RESULT(row_without_baseline_says_so)
 {
-    size_t arm = fixture_add_arm(&f.result, PLACE_NONE, 2, false);
+    size_t arm = fixture_add_arm(&by_hand.result, PLACE_NONE, 2, false);
     add_rounds(arm, (double[]){10, 10, 10});
     make();
     const struct row *row = find("none", 2, "efficiency");
@@ -252,11 +233,11 @@ TEST_WITHIN(row_without_baseline_says_so, set_up, tear_down)
     assert_int_equal(find("none", 2, "step_time")->status, STATUS_OK);
 }
 
-TEST_WITHIN(row_failed_arm, set_up, tear_down)
+TEST_OF_RESULT(row_failed_arm)
 {
     add_run();
     for (size_t r = 0; r < 3; r++) {
-        struct observation *round = &f.result.arms[2].observations[r];
+        struct observation *round = &by_hand.result.arms[2].observations[r];
         round->status = STATUS_HUNG;
         put_text(round->reason, "worker %zu: stuck in setup", r);
     }
@@ -270,11 +251,11 @@ TEST_WITHIN(row_failed_arm, set_up, tear_down)
     assert_int_equal(find("partition", 2, "efficiency")->status, STATUS_OK);
 }
 
-TEST_WITHIN(row_is_as_good_as_its_baseline, set_up, tear_down)
+TEST_OF_RESULT(row_is_as_good_as_its_baseline)
 {
     add_run();
-    fixture_censor(&f.result.arms[0].observations[1], 0);
-    struct observation *noisy = &f.result.arms[3].observations[2];
+    fixture_censor(&by_hand.result.arms[0].observations[1], 0);
+    struct observation *noisy = &by_hand.result.arms[3].observations[2];
     noisy->status = STATUS_NOISY;
     put_text(noisy->reason, "steal 12%%");
     make();
@@ -290,13 +271,13 @@ TEST_WITHIN(row_is_as_good_as_its_baseline, set_up, tear_down)
     assert_string_equal(row->reason, "1 of 3 rounds: steal 12%");
 }
 
-TEST_WITHIN(row_shared_baseline, set_up, tear_down)
+TEST_OF_RESULT(row_shared_baseline)
 {
     add_run();
-    size_t same = fixture_add_arm(&f.result, PLACE_SAME, 2, true);
-    f.result.arms[same].same_as = 1;
-    size_t four = fixture_add_arm(&f.result, PLACE_NONE, 4, true);
-    f.result.arms[four].same_as = 0;
+    size_t same = fixture_add_arm(&by_hand.result, PLACE_SAME, 2, true);
+    by_hand.result.arms[same].same_as = 1;
+    size_t four = fixture_add_arm(&by_hand.result, PLACE_NONE, 4, true);
+    by_hand.result.arms[four].same_as = 0;
     make();
     const struct row *row = find("same", 1, "throughput");
     assert_near(row->median, find("partition", 1, "throughput")->median);
@@ -307,7 +288,7 @@ TEST_WITHIN(row_shared_baseline, set_up, tear_down)
     assert_string_equal(row->params, "rows=64;cols=8;slots=4");
 }
 
-TEST_WITHIN(row_columns_match_the_header, set_up, tear_down)
+TEST_OF_RESULT(row_columns_match_the_header)
 {
     char columns[400] = "";
     for (const struct row_column *column = row_columns; column->name; column++) {
@@ -317,14 +298,14 @@ TEST_WITHIN(row_columns_match_the_header, set_up, tear_down)
     assert_string_equal(columns, ROW_COLUMNS);
 }
 
-TEST_WITHIN(row_json, set_up, tear_down)
+TEST_OF_RESULT(row_json)
 {
-    (void)fixture_add_skipped(&f.result, PLACE_LLC, 2, "a \"quoted\" \xc3");
-    size_t arm = fixture_add_arm(&f.result, PLACE_NONE, 2, false);
-    (void)fixture_add_even_round(&f.result, arm, 0, 10, 2);
+    (void)fixture_add_skipped(&by_hand.result, PLACE_LLC, 2, "a \"quoted\" \xc3");
+    size_t arm = fixture_add_arm(&by_hand.result, PLACE_NONE, 2, false);
+    (void)fixture_add_even_round(&by_hand.result, arm, 0, 10, 2);
     make();
-    json_t *rows = rows_to_json(&f.analysis);
-    assert_int_equal(json_array_size(rows), f.analysis.rows.n);
+    json_t *rows = rows_to_json(&by_hand.analysis);
+    assert_int_equal(json_array_size(rows), by_hand.analysis.rows.n);
     json_t *skipped = json_array_get(rows, 0), *measured = json_array_get(rows, 1);
     assert_true(json_is_null(json_object_get(skipped, "median")));
     assert_string_equal(json_string_value(json_object_get(skipped, "status")), "skipped");
@@ -347,12 +328,13 @@ TEST_WITHIN(row_json, set_up, tear_down)
     json_decref(rows);
 }
 
-TEST_WITHIN(row_names_the_dose, set_up, tear_down)
+TEST_OF_RESULT(row_names_the_dose)
 {
     add_run();
-    for (size_t i = 0; i < f.result.narms; i++)
-        if (f.result.arms[i].placement == PLACE_PARTITION && !f.result.arms[i].is_baseline)
-            fixture_add_dose(&f.result, i, (struct dose){DOSE_CPU, 0.2}, 0.21);
+    for (size_t i = 0; i < by_hand.result.narms; i++)
+        if (by_hand.result.arms[i].placement == PLACE_PARTITION &&
+            !by_hand.result.arms[i].is_baseline)
+            fixture_add_dose(&by_hand.result, i, (struct dose){DOSE_CPU, 0.2}, 0.21);
     make();
     const struct row *row = find("partition", 2, METRIC_DOSE);
     assert_near(row->median, 0.21);
@@ -383,15 +365,16 @@ TEST(row_gates_by_the_metric_that_the_user_named)
 }
 
 /* A scan has no steps, and so no throughput. */
-TEST_WITHIN(row_names_the_dose_of_a_scan, set_up, tear_down)
+TEST_OF_RESULT(row_names_the_dose_of_a_scan)
 {
     struct bench scan = fixture_bench;
     scan.scan = fixture_no_scan;
     add_run();
-    for (size_t i = 0; i < f.result.narms; i++) {
-        f.result.arms[i].bench = &scan;
-        if (f.result.arms[i].placement == PLACE_PARTITION && !f.result.arms[i].is_baseline)
-            fixture_add_dose(&f.result, i, (struct dose){DOSE_CPU, 0.2}, 0.21);
+    for (size_t i = 0; i < by_hand.result.narms; i++) {
+        by_hand.result.arms[i].bench = &scan;
+        if (by_hand.result.arms[i].placement == PLACE_PARTITION &&
+            !by_hand.result.arms[i].is_baseline)
+            fixture_add_dose(&by_hand.result, i, (struct dose){DOSE_CPU, 0.2}, 0.21);
     }
     make();
     assert_near(find("partition", 2, METRIC_DOSE)->median, 0.21);

@@ -316,6 +316,8 @@ struct check_gain check_gain_of_fewer(const struct check_spin *spin);
     X(23, "shared_cores", "workers on one core while cores are free", "topology, masks",        \
       check_siblings)                                                                           \
     X(24, "gpu", "GPUs that are held back or unwell", "NVML, kernel log", check_gpus)           \
+    X(30, "convoy", "threads that run one at a time, as behind one lock",                        \
+      "syscall of threads, schedstat, time of each CPU", check_convoy)                          \
     X(26, "hung", "processes that hang: all threads wait", "syscall and status of threads",     \
       check_hung)
 /* clang-format on */

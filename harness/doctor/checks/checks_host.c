@@ -307,6 +307,12 @@ void check_gpus(struct checker *checker)
 
 /* Processes in which every thread waits for another one. Pure. */
 
+static const char *stacks_command(int pid, bool is_python)
+{
+    const char *py_spy = is_python ? str_fmt("py-spy dump --pid %d; ", pid) : "";
+    return str_fmt("%sgdb -p %d -batch -ex 'thread apply all bt'", py_spy, pid);
+}
+
 /* Reports hung processes: bad if the process was named, else FINDING_DOUBT. */
 void check_hung(struct checker *checker)
 {
@@ -317,9 +323,7 @@ void check_hung(struct checker *checker)
         char threads[48] = "its only thread waits";
         if (!who)
             continue;
-        const char *py_spy = hung->is_python ? str_fmt("py-spy dump --pid %d; ", hung->pid) : "";
-        const char *command =
-            str_fmt("%sgdb -p %d -batch -ex 'thread apply all bt'", py_spy, hung->pid);
+        const char *command = stacks_command(hung->pid, hung->is_python);
         const char *evidence =
             str_fmt("no thread ran for %.1f s", checker->view->now_s - hung->then_s);
         if (hung->threads > 1)
@@ -332,5 +336,77 @@ void check_hung(struct checker *checker)
             "(%s).%s The command shows where each thread waits; it stops the process briefly.",
             threads, hung->threads > 1 ? "one" : "it", evidence,
             host->hung.named ? "" : " A process that waits for a signal looks the same.");
+    }
+}
+
+/* Its threads that want a CPU at times. */
+struct turns {
+    unsigned threads;
+    double per_s, cpus, most_cpus; /* most: of one thread */
+};
+
+static struct turns find_turns(const struct view *view, const struct view_process *process)
+{
+    static const double share_least = 0.01;
+    struct turns turns = {0};
+    for (size_t i = 0; i < process->ntasks; i++) {
+        const struct view_task *task = &process->tasks[i];
+        if (view_wanted_s(task->oncpu_s, task->wait_s) < share_least * view->wall_s)
+            continue;
+        turns.threads++;
+        turns.per_s += task->turns / view->wall_s;
+        turns.cpus += task->oncpu_s / view->wall_s;
+        turns.most_cpus = fmax(turns.most_cpus, task->oncpu_s / view->wall_s);
+    }
+    return turns;
+}
+
+/*
+ * At nearly every instant a thread runs, seldom more, and the others sleep in futex(2), though CPUs
+ * are idle. A team sleeps so too between its regions, but then none runs, or most do. One thread
+ * that does most of the work is a slow stage, and long turns are one stage after the other: neither
+ * is a lock. On a busy machine, threads that are woken wait for a CPU beside the one that runs.
+ */
+static bool is_convoy(const struct convoy *convoy, const struct turns *turns, double idle_cpus)
+{
+    enum { LOOKS_LEAST = 50 };
+    static const double active_least = 0.8, futex_least = 0.8, idle_least = 0.3;
+    static const double cpus_most = 1.15, one_most = 0.6, turns_least_per_s = 50;
+    const double together_most = fmax(1.5, 0.4 * turns->threads);
+    return convoy->looks >= LOOKS_LEAST && turns->threads >= CONVOY_THREADS_LEAST &&
+           convoy->active >= active_least * convoy->looks &&
+           convoy->running <= together_most * convoy->active &&
+           convoy->in_futex >= futex_least * convoy->asleep && idle_cpus >= idle_least &&
+           turns->cpus <= cpus_most && turns->most_cpus <= one_most * turns->cpus &&
+           turns->per_s >= turns_least_per_s;
+}
+
+void check_convoy(struct checker *checker)
+{
+    const struct view *view = checker->view;
+    for (size_t i = 0; view->host && i < view->host->convoys.n; i++) {
+        const struct convoy *convoy = &view->host->convoys.found[i];
+        const struct view_process *who = view_find(view, convoy->pid);
+        struct bitset cpus = {0};
+        if (!who || who->start_ticks != convoy->start_ticks)
+            continue;
+        view_add_cpus(view, who, &cpus);
+        const struct turns turns = find_turns(view, who);
+        const unsigned ncpus = (unsigned)bitset_count(&cpus);
+        if (!is_convoy(convoy, &turns, view_idle_s(view, &cpus) / view->wall_s))
+            continue;
+        const char *evidence = str_fmt("%u threads use %.1f of %u CPUs in %.0f turns a second",
+                                       turns.threads, turns.cpus, ncpus, turns.per_s);
+        const struct finding_parts parts =
+            finding_parts_bad(1 - turns.cpus / fmin(turns.threads, ncpus), &who, 1, evidence,
+                              stacks_command(convoy->pid, convoy->is_python));
+        checker_report(checker, &parts,
+                       "its threads run one at a time, as behind one lock, and the others wait in "
+                       "futex(2) (%s). %s. The command shows where each waits; it stops the "
+                       "process briefly.",
+                       evidence,
+                       convoy->is_python
+                           ? "Processes help, if it is the interpreter's lock"
+                           : "Hold the lock shorter, or shard it: more threads bring nothing");
     }
 }

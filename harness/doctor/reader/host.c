@@ -227,6 +227,7 @@ void host_look(const struct view *view, struct host *host)
     if (!host->hung_was_read)
         hung_look(view, host->root, &host->hung);
     host->hung_was_read = true;
+    convoys_look(view, host->root, &host->convoys);
 }
 
 int host_finish(const struct view *view, struct host *host, struct err *err)

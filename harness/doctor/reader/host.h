@@ -73,6 +73,7 @@ struct host {
     struct host_cpu cpus[HOST_CPUS_MAX];
 
     bool hung_was_read;
+    struct convoys convoys;
     struct hung hung; /* the caller sets .named after host_mark */
 
     struct gpu_watch gpu_watch;

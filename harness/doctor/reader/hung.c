@@ -13,6 +13,8 @@
 
 #include "harness/doctor/reader/reader_parts.h"
 #include "harness/lib/array.h"
+#include "harness/lib/stats.h"
+#include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/sys/proc.h"
 
@@ -192,6 +194,74 @@ void hung_look(const struct view *view, const char *root, struct hung *hung)
             hung->n++;
         } else if (process->watched && process->cpu_s <= 0)
             hung->refused += errno == EPERM || errno == EACCES;
+    }
+}
+
+/* False: a thread has ended, or may not be traced. */
+static bool look_at_threads(const struct view_process *process, const struct proc_sampler *at,
+                            struct convoy *convoy)
+{
+    enum { THREADS_MOST = 32 };
+    unsigned running = 0, seen = 0;
+    for (size_t i = 0; i < process->ntasks && seen < THREADS_MOST; i++) {
+        char text[256];
+        if (!process->tasks[i].is_detailed)
+            continue;
+        if (!proc_sampler_read(at, process->tasks[i].tid, "syscall", text, sizeof(text)))
+            return false;
+        bool runs = strncmp(text, "running", strlen("running")) == 0;
+        running += runs;
+        convoy->in_futex += !runs && strtoul(text, NULL, 10) == SYS_futex;
+        seen++;
+    }
+    convoy->looks++;
+    convoy->active += running > 0;
+    convoy->running += running;
+    convoy->asleep += seen - running;
+    return true;
+}
+
+static bool may_be_convoy(const struct view *view, const struct view_process *process)
+{
+    static const double cpus_most = 1.2;
+    unsigned busy = 0;
+    for (size_t i = 0; i < process->ntasks; i++)
+        busy += process->tasks[i].is_detailed;
+    return process->watched && busy >= CONVOY_THREADS_LEAST && view_is_busy(view, process) &&
+           view_oncpu_s(process) <= cpus_most * view->wall_s;
+}
+
+static struct convoy *find_convoy(struct convoys *convoys, const struct view_process *process,
+                                  const char *root)
+{
+    for (size_t i = 0; i < convoys->n; i++)
+        if (convoys->found[i].pid == process->pid &&
+            convoys->found[i].start_ticks == process->start_ticks)
+            return &convoys->found[i];
+    if (convoys->n == CONVOYS_MOST)
+        return NULL;
+    struct convoy *added = &convoys->found[convoys->n++];
+    *added = (struct convoy){.pid = process->pid,
+                             .start_ticks = process->start_ticks,
+                             .is_python = is_python(root, process->pid)};
+    return added;
+}
+
+/* At random times, some 30 ms in all, so that a rhythm of the threads does not hide them. */
+void convoys_look(const struct view *view, const char *root, struct convoys *convoys)
+{
+    enum { LOOKS = 25, GAP_NS = 2000000 };
+    for (size_t i = 0; i < view->nprocesses; i++) {
+        const struct view_process *process = &view->processes[i];
+        struct proc_sampler at;
+        struct convoy *convoy =
+            may_be_convoy(view, process) ? find_convoy(convoys, process, root) : NULL;
+        if (!convoy || !proc_sampler_open(process, root, &at))
+            continue;
+        uint64_t seed = clock_timer_ns();
+        for (unsigned look = 0; look < LOOKS && look_at_threads(process, &at, convoy); look++)
+            clock_sleep_until(clock_timer_ns() + random_next(&seed) % GAP_NS);
+        proc_sampler_close(&at);
     }
 }
 

@@ -45,6 +45,28 @@ void hung_finish(const struct view *view, const char *root, struct hung *hung);
 bool hung_read_wait(const char *syscall, uint32_t *joins);
 
 /*
+ * Processes whose busy threads may take turns at one lock: what these threads do at many instants.
+ * A running thread is one that runs or waits for a CPU.
+ *
+ *   convoys_look(&view, "", &convoys);   // once a second
+ */
+enum { CONVOYS_MOST = 4, CONVOY_THREADS_LEAST = 3 };
+
+struct convoys {
+    size_t n;
+    struct convoy {
+        int pid;
+        uint64_t start_ticks;
+        bool is_python;
+        unsigned looks, active; /* instants; those at which a thread ran */
+        unsigned running;       /* sums over all instants, of threads that run */
+        unsigned asleep, in_futex;
+    } found[CONVOYS_MOST];
+};
+
+void convoys_look(const struct view *view, const char *root, struct convoys *convoys);
+
+/*
  * Reads one process: its threads, their tids in its own pid namespace, and its memory.
  *
  *   struct proc_sampler at;

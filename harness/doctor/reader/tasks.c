@@ -134,6 +134,7 @@ static bool read_times(struct reader *reader, struct view_process *process, stru
         (void)task_parse_times(buf, &times);
         task->source.oncpu_ns = times.oncpu_ns;
         task->source.wait_ns = times.wait_ns;
+        task->source.turns = times.turns;
         return true;
     }
     if (!read_stat(process, task, &stat))
@@ -188,11 +189,12 @@ void reader_mark_tasks(const struct reader *reader, struct view_process *process
         struct view_task *task = &process->tasks[i];
         task->source.oncpu_then_ns = task->source.oncpu_ns;
         task->source.wait_then_ns = task->source.wait_ns;
+        task->source.turns_then = task->source.turns;
         task->source.migrations_then = task->source.migrations;
         task->is_detailed = false;
         task->migrations = NAN;
         task->oncpu_s = 0;
-        task->wait_s = reader->view.has_schedstat ? 0 : (double)NAN;
+        task->wait_s = task->turns = reader->view.has_schedstat ? 0 : (double)NAN;
     }
 }
 
@@ -210,6 +212,8 @@ void reader_read_tasks(struct reader *reader, struct view_process *process, bool
         task->wait_s = reader->view.has_schedstat
                            ? since_s(task->source.wait_ns, task->source.wait_then_ns)
                            : (double)NAN;
+        if (reader->view.has_schedstat)
+            task->turns = (double)(task->source.turns - task->source.turns_then);
         const double wanted_s = view_wanted_s(task->oncpu_s, task->wait_s);
         if (task->oncpu_s > 0 && wanted_s > detailed_share * reader->view.wall_s && !mark &&
             detailed++ < DETAILED_MOST)

@@ -24,8 +24,8 @@ enum { VIEW_NAME_MAX = 16, VIEW_NODES_MAX = 64, VIEW_GPUS_MAX = 64, VIEW_FROM_MA
 /* Reader state of a task: an open schedstat (else stat), and counters at the mark (_then). */
 struct view_task_source {
     int fd; /* schedstat, kept open; 0 = not opened yet, -1 = unavailable */
-    uint64_t oncpu_ns, wait_ns;
-    uint64_t oncpu_then_ns, wait_then_ns;
+    uint64_t oncpu_ns, wait_ns, turns;
+    uint64_t oncpu_then_ns, wait_then_ns, turns_then;
     double user_s, system_s;              /* at its first detailed read */
     uint64_t detailed_at_ns;              /* time of that read; 0 = none yet */
     uint64_t migrations, migrations_then; /* count + 1; 0 = not read yet */
@@ -41,6 +41,7 @@ struct view_task {
     int mask;         /* index in view.masks */
     double oncpu_s;   /* time on a CPU */
     double wait_s;    /* time in the run queue; NaN if the kernel has no schedstat */
+    double turns;     /* how often it got a CPU; NaN without schedstat */
     bool is_detailed; /* it was busy, so the fields below were read */
     int cpu;          /* last CPU */
     double user_s;    /* since its first detailed read; clock-tick resolution */

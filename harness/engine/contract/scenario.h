@@ -22,6 +22,7 @@ struct scenario {
     const struct scenario_part *parts; /* every round measures all of them, in random order */
     const char *background;            /* benchmark that only makes load, or NULL */
     unsigned background_workers;       /* 0 = as many as in the foreground */
+    double quick_s;                    /* of a quick run, figures apart; 0 = the profile's time */
     const char *doses; /* list of doses (dose.h) that `run` measures it under; 'all' does not; or
                           NULL */
 };

@@ -97,6 +97,7 @@ bool task_parse_times(const char *text, struct task_times *times)
     char *wait, *end;
     times->oncpu_ns = strtoull(text, &wait, 10);
     times->wait_ns = strtoull(wait, &end, 10);
+    times->turns = strtoull(end, NULL, 10);
     return times->has_wait = end != wait;
 }
 

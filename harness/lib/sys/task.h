@@ -41,9 +41,10 @@ bool task_read_stat(pid_t pid, pid_t tid, struct task_stat *stat);
 /* stat.start_ticks; 0 = it has ended, or waits to be reaped. */
 uint64_t task_started(pid_t pid, pid_t tid);
 
-/* CPU time and run-queue wait of a thread; without `has_wait`, the kernel has no schedstat. */
+/* CPU time, run-queue wait, and how often it got a CPU; without `has_wait`, the kernel has no
+ * schedstat, which knows the last two. */
 struct task_times {
-    uint64_t oncpu_ns, wait_ns;
+    uint64_t oncpu_ns, wait_ns, turns;
     bool has_wait;
 };
 /* Parses the text of a file "schedstat". */

@@ -99,3 +99,32 @@ TEST_IN_DIR(hung_processes_are_found)
     put_thread(9, call(SYS_poll, 0, 0, 0), 3, 5);
     assert_int_equal(look(&process, NULL), 0);
 }
+
+TEST_IN_DIR(convoys_look_at_busy_threads)
+{
+    struct view_task tasks[] = {{.tid = 7, .oncpu_s = 0.3, .is_detailed = true},
+                                {.tid = 8, .oncpu_s = 0.3, .is_detailed = true},
+                                {.tid = 9, .oncpu_s = 0.3, .is_detailed = true},
+                                {.tid = 10}};
+    struct view_process process = {
+        .pid = 7, .watched = true, .ntasks = 4, .tasks = tasks, .start_ticks = 1};
+    const struct view view = {.processes = &process, .nprocesses = 1, .wall_s = 1};
+    struct convoys convoys = {.n = 0};
+    put_thread(7, "running\n", 1, 5);
+    put_thread(8, call(SYS_futex, 0x80, 2, 0x7ffd), 2, 5); /* with a time-out, as Python's */
+    put_thread(9, call(SYS_read, 0, 0, 0), 3, 5);
+    put_thread(10, call(SYS_futex, 0x80, 2, 0), 4, 5); /* not busy */
+    convoys_look(&view, fixture_dir, &convoys);
+    convoys_look(&view, fixture_dir, &convoys);
+    assert_int_equal(convoys.n, 1);
+    const struct convoy *convoy = &convoys.found[0];
+    assert_int_equal(convoy->looks, 50);
+    assert_int_equal(convoy->active, 50);
+    assert_int_equal(convoy->running, 50);
+    assert_int_equal(convoy->asleep, 100);
+    assert_int_equal(convoy->in_futex, 50);
+    process.ntasks = 2; /* too few threads */
+    process.start_ticks = 2;
+    convoys_look(&view, fixture_dir, &convoys);
+    assert_int_equal(convoys.n, 1);
+}
