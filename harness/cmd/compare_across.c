@@ -98,15 +98,21 @@ static void add_measure(const json_t *record, const char **text)
     const json_t *given = json_object_get(record, "options");
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
         const json_t *value = json_object_get(given, options[i]);
-        char word[400];
         if (json_is_true(value))
             str_add(text, " ", "--%s", options[i]);
-        else if (json_is_string(value) &&
-                 text_shell_word(json_string_value(value), word, sizeof(word)) < sizeof(word))
-            str_add(text, " ", "--%s %s", options[i], word);
+        else if (json_is_string(value))
+            str_add(text, " ", "--%s %s", options[i], text_shell_word(json_string_value(value)));
         else if (json_number_value(value) > 0)
             str_add(text, " ", "--%s %g", options[i], json_number_value(value));
     }
+}
+
+/* The word for a shell; a long one is not shown. */
+static const char *shown(const char *word)
+{
+    enum { MOST = 400 };
+    const char *quoted = text_shell_word(word);
+    return strlen(quoted) < MOST ? quoted : "...";
 }
 
 /* The parameters that are not at their default, as they were typed, and the user's command. */
@@ -115,16 +121,13 @@ static void add_words(const json_t *record, const char **text)
     const json_t *words = json_object_get(record, "command");
     bool is_user = false;
     for (size_t i = 1; i < json_array_size(words); i++) {
-        char word[400];
         const char *typed = json_string_value(json_array_get(words, i));
         const char *before = json_string_value(json_array_get(words, i - 1));
         bool is_param = !strcmp(before, "-p");
         is_user = is_user || !strcmp(typed, "--");
         if (!is_param && !is_user)
             continue;
-        if (text_shell_word(typed, word, sizeof(word)) >= sizeof(word))
-            text_set(word, "...");
-        str_add(text, " ", "%s%s", is_user ? "" : "-p ", word);
+        str_add(text, " ", "%s%s", is_user ? "" : "-p ", shown(typed));
     }
 }
 
@@ -154,12 +157,9 @@ static const char *format_ab(const struct runs sides[PAIRING_SIDES], const enum 
 static const char *format_across(const struct cli *cli, size_t nbase)
 {
     const char *text = "contend compare --across";
-    for (size_t i = 0; i < cli->npositional; i++) {
-        char word[400];
-        if (text_shell_word(cli->positional[i], word, sizeof(word)) >= sizeof(word))
-            text_set(word, "...");
-        str_add(&text, " ", "%s%s", i == nbase && cli->npositional > 2 ? "-- " : "", word);
-    }
+    for (size_t i = 0; i < cli->npositional; i++)
+        str_add(&text, " ", "%s%s", i == nbase && cli->npositional > 2 ? "-- " : "",
+                shown(cli->positional[i]));
     return text;
 }
 

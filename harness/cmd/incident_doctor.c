@@ -41,14 +41,9 @@ static void put(struct line *line, const char *text)
 /* " prefixvalue", quoted as one word. */
 static void put_word(struct line *line, const char *prefix, const char *value)
 {
-    char word[4096], quoted[4096];
-    line->is_full = line->is_full ||
-                    (size_t)snprintf(word, sizeof(word), "%s%s", prefix, value) >= sizeof(word);
     if (line->used)
         put(line, " ");
-    line->is_full =
-        line->is_full || text_shell_word(word, quoted, sizeof(quoted)) >= sizeof(quoted);
-    put(line, quoted);
+    put(line, text_shell_word(str_fmt("%s%s", prefix, value)));
 }
 
 /* Adds an option of `bench` for each change of the sick variant; `env`: variables for env(1). */
@@ -104,11 +99,8 @@ static void write_load(const struct incident_work *work, const struct incident *
 /* Writes doctor's metric: a command that prints the sum of all workers' counters. */
 static void write_metric(const char *counters, struct line *line)
 {
-    char quoted[PATH_MOST];
-    if (text_shell_word(counters, quoted, sizeof(quoted)) >= sizeof(quoted))
-        line->is_full = true;
     put(line, "counter:od -An -v -tu8 ");
-    put(line, quoted);
+    put(line, text_shell_word(counters));
     put(line, " | awk '{for (i = 1; i <= NF; i++) s += $i} END {printf \"%.0f\\n\", s}'");
 }
 

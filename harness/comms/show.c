@@ -375,7 +375,6 @@ static void print_head(const struct html_comms *page, FILE *out)
 int html_comms_print(const struct html_comms *page, FILE *out, struct err *err)
 {
     struct doc verdict = {0}, tables = {0};
-    char word[1100];
     print_head(page, out);
     comms_add_verdict_to_doc(page->view, &verdict);
     html_doc(&verdict, out);
@@ -383,9 +382,8 @@ int html_comms_print(const struct html_comms *page, FILE *out, struct err *err)
         html_figure(&page->figures[i], out);
     comms_add_tables_to_doc(page->view, &tables);
     html_doc(&tables, out);
-    (void)text_shell_word(page->path, word, sizeof(word));
     (void)fputs("<h2>Again</h2>\n", out);
-    html_line("pre", out, "contend comms --read %s", word);
+    html_line("pre", out, "contend comms --read %s", text_shell_word(page->path));
     (void)fputs("</main>\n</body>\n</html>\n", out);
     return ferror(out) ? err_set(err, -EIO, "cannot write the page") : 0;
 }

@@ -42,10 +42,9 @@ int doctor_find_state(const struct doctor_apply_options *options, char *path, si
 
 char *doctor_format_state(const struct doctor_apply_options *options, char *buf, size_t size)
 {
-    char quoted[1024];
     buf[0] = '\0';
-    if (options->state && text_shell_word(options->state, quoted, sizeof(quoted)) < sizeof(quoted))
-        (void)check_append(buf, size, " --state %s", quoted);
+    if (options->state)
+        (void)check_append(buf, size, " --state %s", text_shell_word(options->state));
     return buf;
 }
 

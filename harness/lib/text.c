@@ -155,22 +155,15 @@ static bool is_plain(const char *word)
     return word[0] && strspn(word, plain) == strlen(word);
 }
 
-/* 'it'\''s': within quotes only the quote itself is special. Returns the length it needs. */
-static size_t quote(const char *word, char *buf, size_t size)
+const char *text_shell_word(const char *word)
 {
-    size_t used = (size_t)snprintf(buf, size, "'");
-    for (; *word; word++) {
-        size_t at = used < size ? used : size;
-        used += (size_t)snprintf(buf + at, size - at, "%.*s", *word == '\'' ? 4 : 1,
-                                 *word == '\'' ? "'\\''" : word);
-    }
-    size_t at = used < size ? used : size;
-    return used + (size_t)snprintf(buf + at, size - at, "'");
-}
-
-size_t text_shell_word(const char *word, char *buf, size_t size)
-{
-    return is_plain(word) ? (size_t)snprintf(buf, size, "%s", word) : quote(word, buf, size);
+    const char *text = "'";
+    if (is_plain(word))
+        return word;
+    for (size_t piece; word[piece = strcspn(word, "'")]; word += piece + 1)
+        str_add(&text, "", "%.*s'\\''", (int)piece, word);
+    str_add(&text, "", "%s'", word);
+    return text;
 }
 
 const char *text_utc(time_t at)

@@ -50,11 +50,8 @@ bool text_has_words(const char *list, char between, const char *words);
 /* Length of the UTF-8 sequence at the start of text (RFC 3629), 1 for ""; 0 = malformed. */
 size_t text_utf8_length(const char *text);
 
-/*
- * Writes the word for a shell, quoted if it has special characters. Returns the length that it
- * needs, as snprintf does.
- */
-size_t text_shell_word(const char *word, char *buf, size_t size);
+/* The word for a shell: itself, or quoted if it has special characters, 'it'\''s'. */
+const char *text_shell_word(const char *word);
 
 /* "84%", "5.3%", "0.02%" for a share (1 = 100%); "-" for NaN. */
 const char *text_percent(double share);

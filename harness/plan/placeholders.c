@@ -129,24 +129,18 @@ static const char *find_value(const struct placeholder_values *values, const str
 char *placeholders_expand(const char *text, const struct placeholder_values *values,
                           struct err *err)
 {
-    struct strbuf out = {0};
+    const char *out = "";
     struct name name;
     const char *at = text;
     for (; find_name(at, text, &name); at = name.end) {
-        strbuf_add(&out, at, (size_t)(name.start - at));
-        if (name.doubled) {
-            strbuf_add(&out, name.start + 1, (size_t)(name.end - name.start) - 2);
-            continue;
-        }
-        const char *value = find_value(values, &name, err);
-        if (!value) {
-            strbuf_free(&out);
+        const char *value = name.doubled ? "" : find_value(values, &name, err);
+        if (!value)
             return NULL;
-        }
-        strbuf_adds(&out, value);
+        str_add(&out, "", "%.*s%s%.*s", (int)(name.start - at), at, value,
+                name.doubled ? (int)(name.end - name.start) - 2 : 0, name.start + 1);
     }
-    strbuf_adds(&out, at);
-    char *expanded = strbuf_take(&out);
+    str_add(&out, "", "%s", at);
+    char *expanded = strdup(out);
     if (!expanded)
         (void)err_set(err, -ENOMEM, "no memory for the command");
     return expanded;

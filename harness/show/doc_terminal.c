@@ -141,23 +141,23 @@ static void lay_out(const struct doc_table *table, const struct screen *screen,
         layout->label = larger(layout->label, corner);
 }
 
-/* Prints the line without trailing blanks, and frees it. */
-static void end_line(const struct screen *screen, struct strbuf *line, enum paint paint)
+/* Prints the line without trailing blanks. */
+static void end_line(const struct screen *screen, const char *line, enum paint paint)
 {
-    while (line->length && line->text[line->length - 1] == ' ')
-        line->text[--line->length] = '\0';
-    (void)fprintf(screen->out, "%s%s%s\n", code_of(screen, paint), line->text ? line->text : "",
+    int length = (int)strlen(line);
+    while (length && line[length - 1] == ' ')
+        length--;
+    (void)fprintf(screen->out, "%s%.*s%s\n", code_of(screen, paint), length, line,
                   end_of(screen, paint));
-    strbuf_free(line);
 }
 
-static void add_cell(struct strbuf *line, const struct layout *layout, size_t column,
+static void add_cell(const char **line, const struct layout *layout, size_t column,
                      const char *text, int length)
 {
     int width = layout->width[column], used = length < width ? length : width;
     bool left = !doc_is_number(layout->table->column[column].kind);
-    strbuf_addf(line, "%*s%*s%.*s%*s", layout->gap, "", left ? 0 : width - used, "", used, text,
-                left ? width - used : 0, "");
+    str_add(line, "", "%*s%*s%.*s%*s", layout->gap, "", left ? 0 : width - used, "", used, text,
+            left ? width - used : 0, "");
 }
 
 static void print_head(const struct screen *screen, const struct layout *layout, size_t from,
@@ -168,10 +168,10 @@ static void print_head(const struct screen *screen, const struct layout *layout,
     if (layout->corner_has_own_line && from == 1)
         (void)fprintf(screen->out, "%s\n", corner);
     for (int row = 0; row < layout->head_lines; row++) {
-        struct strbuf line = {0};
+        const char *line = "";
         bool last = row + 1 == layout->head_lines;
-        strbuf_addf(&line, "%-*s", layout->label,
-                    last && !layout->corner_has_own_line ? corner : "");
+        str_add(&line, "", "%-*s", layout->label,
+                last && !layout->corner_has_own_line ? corner : "");
         for (size_t i = from; i < to; i++) {
             int length = 0;
             const char *name = table->column[i].name;
@@ -180,7 +180,7 @@ static void print_head(const struct screen *screen, const struct layout *layout,
             if (layout->width[i])
                 add_cell(&line, layout, i, text, length);
         }
-        end_line(screen, &line, PAINT_DIM);
+        end_line(screen, line, PAINT_DIM);
     }
 }
 
@@ -202,7 +202,7 @@ static void print_sentences(const struct screen *screen, const struct doc_table 
 }
 
 static void add_label(const struct screen *screen, const struct layout *layout,
-                      const struct doc_row *row, struct strbuf *line)
+                      const struct doc_row *row, const char **line)
 {
     const char *label = text_at(row, 0);
     enum paint paint = (enum paint)row->cell_tone[0];
@@ -210,8 +210,8 @@ static void add_label(const struct screen *screen, const struct layout *layout,
         (void)fprintf(screen->out, "%s\n", label);
         label = "";
     }
-    strbuf_addf(line, "%s%-*s%s", code_of(screen, paint), layout->label, label,
-                end_of(screen, paint));
+    str_add(line, "", "%s%-*s%s", code_of(screen, paint), layout->label, label,
+            end_of(screen, paint));
 }
 
 /* True if the row has a cell in these columns. A table of one block prints all its rows. */
@@ -226,7 +226,7 @@ static bool has_any(const struct layout *layout, const struct doc_row *row, size
 static void print_row(const struct screen *screen, const struct layout *layout,
                       const struct doc_row *row, size_t from, size_t to)
 {
-    struct strbuf line = {0};
+    const char *line = "";
     if (row->tone == DOC_GROUP) {
         text_wrap(text_at(row, 0), 0, 2, screen->out);
         return;
@@ -238,11 +238,11 @@ static void print_row(const struct screen *screen, const struct layout *layout,
         enum paint paint = (enum paint)row->cell_tone[i];
         if (!layout->width[i])
             continue;
-        strbuf_adds(&line, code_of(screen, paint));
+        str_add(&line, "", "%s", code_of(screen, paint));
         add_cell(&line, layout, i, text_at(row, i), (int)strlen(text_at(row, i)));
-        strbuf_adds(&line, end_of(screen, paint));
+        str_add(&line, "", "%s", end_of(screen, paint));
     }
-    end_line(screen, &line, (enum paint)row->tone);
+    end_line(screen, line, (enum paint)row->tone);
     if (to == layout->end)
         print_sentences(screen, layout->table, row);
 }

@@ -427,14 +427,10 @@ void html_warnings(const struct html_side *side, FILE *out)
 
 static void add_command(struct doc_table *table, const struct about *about)
 {
-    struct strbuf line = {0};
-    for (size_t i = 0; i < about->nwords; i++) {
-        char word[512];
-        bool fits = text_shell_word(about->words[i], word, sizeof(word)) < sizeof(word);
-        strbuf_addf(&line, "%s%s", i ? " " : "", fits ? word : about->words[i]);
-    }
-    add_line(table, "to repeat it", line.text);
-    strbuf_free(&line);
+    const char *line = "";
+    for (size_t i = 0; i < about->nwords; i++)
+        str_add(&line, " ", "%s", text_shell_word(about->words[i]));
+    add_line(table, "to repeat it", line);
 }
 
 void html_provenance(const struct html_side *side, FILE *out)

@@ -394,14 +394,12 @@ static void fleet_put_verdict(const struct fleet_judgement *judgement, struct do
 {
     const size_t *count = judgement->count;
     bool fails = count[OUTCOME_FAIL], skips = count[OUTCOME_SKIP];
-    char name[256];
     const char *command = "";
     const char *skipped = skips ? str_fmt(", %zu not judged", count[OUTCOME_SKIP]) : "";
-    if (fails) { /* the rules on the worst machine name the fault */
-        (void)text_shell_word(intern_text(&judgement->fleet->names, judgement->machines[0].machine),
-                              name, sizeof(name));
-        command = str_fmt("ssh %s sudo contend validate", name);
-    }
+    if (fails) /* the rules on the worst machine name the fault */
+        command = str_fmt(
+            "ssh %s sudo contend validate",
+            text_shell_word(intern_text(&judgement->fleet->names, judgement->machines[0].machine)));
     doc_verdict(doc,
                 fails   ? FINDING_BAD
                 : skips ? FINDING_DOUBT
@@ -439,9 +437,7 @@ void bounds_add_to_doc(const struct bounds *bounds, size_t machines, const char 
                        struct doc *doc)
 {
     struct doc_table *table = NULL;
-    char word[PATH_MAX];
-    (void)text_shell_word(path, word, sizeof(word));
-    const char *command = str_fmt("contend validate fleet DIR --bounds %s", word);
+    const char *command = str_fmt("contend validate fleet DIR --bounds %s", text_shell_word(path));
     doc_verdict(doc, FINDING_NOTE, command, "%zu figures have bounds, by %u of %zu machines",
                 bounds->n, bounds->machines, machines);
     doc_text(doc, "machines of %s; %s", bounds->kind, bounds->how);

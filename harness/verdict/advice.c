@@ -152,11 +152,8 @@ static char *add_job(const struct result *result, char *buf, size_t size)
     char *const *words = result->command;
     if (words)
         used += (size_t)snprintf(buf + used, size - used, " --");
-    for (; words && *words && used < size; words++) {
-        used += (size_t)snprintf(buf + used, size - used, " ");
-        if (used < size)
-            used += text_shell_word(*words, buf + used, size - used);
-    }
+    for (; words && *words && used < size; words++)
+        used += (size_t)snprintf(buf + used, size - used, " %s", text_shell_word(*words));
     if (used >= size)
         buf[begin] = '\0';
     return buf;

@@ -9,17 +9,15 @@
 /* A graph with `rings` rings and as many trees, each followed by `more`. */
 static bool parse(unsigned rings, const char *more, struct comms_graph *graph)
 {
-    AUTO(strbuf) text = {0};
-    strbuf_adds(&text, "<graphs version=\"1\">");
+    const char *text = "<graphs version=\"1\">";
     for (unsigned id = 0; id < 2; id++) {
-        strbuf_addf(&text, "<graph id=\"%u\" nchannels=\"1\">", id);
+        str_add(&text, "", "<graph id=\"%u\" nchannels=\"1\">", id);
         for (unsigned ring = 0; ring < rings; ring++)
-            strbuf_adds(&text, RING);
-        strbuf_addf(&text, "%s</graph>", more);
+            str_add(&text, "", RING);
+        str_add(&text, "", "%s</graph>", more);
     }
-    strbuf_adds(&text, "</graphs>");
-    bool good = comms_graph_parse(text.text, graph);
-    return good;
+    str_add(&text, "", "</graphs>");
+    return comms_graph_parse(text, graph);
 }
 
 TEST(order_reads_rings)

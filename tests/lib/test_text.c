@@ -40,15 +40,8 @@ TEST(shell_word)
                  {"", "''"},
                  {"it's", "'it'\\''s'"},
                  {"a b;$(c)", "'a b;$(c)'"}};
-    char buf[64];
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        size_t needs = text_shell_word(cases[i].word, NULL, 0);
-        assert_int_equal(text_shell_word(cases[i].word, buf, sizeof(buf)), needs);
-        assert_string_equal(buf, cases[i].quoted);
-        assert_int_equal(strlen(buf), needs);
-    }
-    assert_int_equal(text_shell_word("a b c", buf, 4), 7);
-    assert_string_equal(buf, "'a ");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_string_equal(text_shell_word(cases[i].word), cases[i].quoted);
 }
 
 TEST(utf8_length)

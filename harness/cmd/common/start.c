@@ -79,7 +79,7 @@ char *program_name(const char *argv0, char *buf, size_t size)
 {
     const char *front = getenv("CONTEND_PROGRAM");
     const char *name = front && front[0] ? front : argv0 ? argv0 : "";
-    size_t needs = text_shell_word(name, buf, size);
+    size_t needs = (size_t)snprintf(buf, size, "%s", text_shell_word(name));
     if (!name[0] || needs >= size || strpbrk(name, "\n\r\t\033"))
         (void)snprintf(buf, size, "contend");
     return buf;

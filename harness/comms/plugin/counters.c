@@ -34,51 +34,44 @@ const char *comms_counted_why(const struct comms_counted *counted)
 
 /* ---- writing ---- */
 
-static void add_number(struct strbuf *text, int64_t value)
+static const char *format_number(int64_t value)
 {
-    if (value < 0)
-        strbuf_adds(text, " -");
-    else
-        strbuf_addf(text, " %" PRId64, value);
+    return value < 0 ? "-" : str_fmt("%" PRId64, value);
 }
 
-static void add_boot(struct strbuf *text)
+static void add_boot(const char **text)
 {
     static const uint8_t none[COMMS_BOOT_MAX];
     uint8_t boot[COMMS_BOOT_MAX];
     comms_boot_find(boot);
     if (memcmp(boot, none, sizeof(boot)) == 0)
         return;
-    strbuf_adds(text, "boot ");
+    str_add(text, "", "boot ");
     for (size_t i = 0; i < sizeof(boot); i++)
-        strbuf_addf(text, "%02x", boot[i]);
-    strbuf_addc(text, '\n');
+        str_add(text, "", "%02x", boot[i]);
+    str_add(text, "", "\n");
 }
 
 int comms_counters_write(const char *directory, const struct nvlink_counts *counts, const char *why,
                          struct err *err)
 {
     char host[COMMS_HOST_MAX], name[COMMS_HOST_MAX + 64], reason[160];
-    struct strbuf text = {0};
     comms_host_find(host);
     (void)snprintf(name, sizeof(name), "%s-%ld" COMMS_COUNTERS_SUFFIX, host, (long)getpid());
     (void)snprintf(reason, sizeof(reason), "%s", why);
-    strbuf_addf(&text, "%s\nhost %s\n", first_line, host);
+    const char *text = str_fmt("%s\nhost %s\n", first_line, host);
     add_boot(&text);
     if (why[0])
-        strbuf_addf(&text, "none %s\n", text_one_line(reason));
+        str_add(&text, "", "none %s\n", text_one_line(reason));
     for (size_t i = 0; i < counts->n && !why[0]; i++) {
-        strbuf_addf(&text, "gpu %s", counts->gpu[i].pci_bdf[0] ? counts->gpu[i].pci_bdf : "-");
-        add_number(&text, counts->gpu[i].sent_bytes);
-        add_number(&text, counts->gpu[i].received_bytes);
-        strbuf_addc(&text, '\n');
+        const struct nvlink_gpu *gpu = &counts->gpu[i];
+        str_add(&text, "", "gpu %s %s %s\n", gpu->pci_bdf[0] ? gpu->pci_bdf : "-",
+                format_number(gpu->sent_bytes), format_number(gpu->received_bytes));
     }
     int dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = dir_fd < 0 ? -errno : text.failed ? -ENOMEM : 0;
-    rc = rc ? rc : file_write(dir_fd, name, text.text, text.length);
+    int rc = dir_fd < 0 ? -errno : file_write(dir_fd, name, text, strlen(text));
     if (dir_fd >= 0)
         (void)close(dir_fd);
-    strbuf_free(&text);
     return rc ? err_sys(err, rc, "cannot write '%.150s'", name) : 0;
 }
 

@@ -117,11 +117,9 @@ static bool add_words(const struct view_process *process, const char *word, cons
     const size_t name = strcspn(argument, "=") + 1;
     const bool is_there = argument[0] && launch_find_argument(process, argument);
     for (; word != end; word = next_word(process, word)) {
-        char quoted[LAUNCH_COMMAND_MAX];
         const bool is_other = is_there && strncmp(word, argument, name) == 0;
-        bool fits = is_printable(word) &&
-                    text_shell_word(word, quoted, sizeof(quoted)) < sizeof(quoted) &&
-                    check_append(buf, size - sizeof(more), " %s", is_other ? argument : quoted);
+        bool fits = is_printable(word) && check_append(buf, size - sizeof(more), " %s",
+                                                       is_other ? argument : text_shell_word(word));
         if (fits && argument[0] && !is_there && strcmp(base_of(word), "java") == 0)
             fits = check_append(buf, size - sizeof(more), " %s", argument);
         if (!fits) {
@@ -224,10 +222,8 @@ static void add_carried(const struct view_process *process, bool is_container, c
     const char *missing = "";
     for (const char *const *names = view_carried + !is_container; *names; names++) {
         const char *value = view_setting(process, *names);
-        char quoted[MOST];
-        if (value && !(is_printable(value) &&
-                       text_shell_word(value, quoted, sizeof(quoted)) < sizeof(quoted) &&
-                       check_append(carried, sizeof(carried), "%s%s=%s", before, *names, quoted)))
+        if (value && !(is_printable(value) && check_append(carried, sizeof(carried), "%s%s=%s",
+                                                           before, *names, text_shell_word(value))))
             str_add(&missing, "", "%s%s", missing[0] ? ", " : "", *names);
     }
     (void)check_append(launch->command, sizeof(launch->command), "%s", carried);

@@ -112,12 +112,10 @@ void check_team_over_quota(struct checker *checker)
 static void write_lift(const struct view *view, const struct view_cgroup *cgroup, char *command,
                        size_t size)
 {
-    char word[512];
     const char *path = str_fmt("%s/%s", cgroup->path, cgroup->v2 ? "cpu.max" : "cpu.cfs_quota_us");
-    (void)text_shell_word(path, word, sizeof(word));
     command[0] = '\0';
     (void)check_append(command, size, "echo %s | %stee %s", cgroup->v2 ? "max" : "-1",
-                       check_root(view), word);
+                       check_root(view), text_shell_word(path));
 }
 
 /* True if a finding about one of them has a command that fits it to its quota. */

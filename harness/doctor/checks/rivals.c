@@ -217,17 +217,13 @@ static bool append_cgroup(const struct view *view, const struct rival *rival, ch
                           size_t size)
 {
     const struct view_cgroup *cgroup = &view->cgroups[rival->id];
-    char word[2 * sizeof(cgroup->path)];
     const char *unit = find_unit(cgroup->path);
-    if (unit) {
-        (void)text_shell_word(unit, word, sizeof(word));
+    if (unit)
         return check_append(command, size, "%ssystemctl set-property --runtime %s CPUWeight=1",
-                            check_root(view), word);
-    }
+                            check_root(view), text_shell_word(unit));
     const char *path = str_fmt("%s/%s", cgroup->path, cgroup->v2 ? "cpu.weight" : "cpu.shares");
-    (void)text_shell_word(path, word, sizeof(word));
     return check_append(command, size, "echo %d | %stee %s", cgroup->v2 ? 1 : 10, check_root(view),
-                        word);
+                        text_shell_word(path));
 }
 
 static bool append_rival(const struct view *view, const struct rival *rival, char *command,

@@ -7,13 +7,7 @@
 
 void quote_shell(struct strbuf *out, const char *word)
 {
-    size_t length = text_shell_word(word, NULL, 0);
-    char *quoted = malloc(length + 1);
-    if (quoted)
-        (void)text_shell_word(word, quoted, length + 1);
-    out->failed = out->failed || !quoted;
-    strbuf_add(out, quoted ? quoted : "", quoted ? length : 0);
-    free(quoted);
+    strbuf_adds(out, text_shell_word(word));
 }
 
 /* A copy with each character of `marks` doubled; the caller frees it. NULL: no memory. */

@@ -292,7 +292,9 @@ int run_json_write(int dir_fd, const char *name, const struct run_record *record
 enum { STEPS = 0, HOLD_NS = 20000000 };
 
 struct trace {
-    struct strbuf out;
+    FILE *out;
+    bool any; /* an event was written */
+    bool failed;
     const struct arm *arm;
     uint64_t origin_ns;
     unsigned pid;
@@ -306,15 +308,16 @@ static double at_us(const struct trace *trace, uint64_t ns)
 
 static void begin_event(struct trace *trace, char phase, unsigned tid)
 {
-    strbuf_addf(&trace->out, "%s{\"ph\":\"%c\",\"pid\":%u,\"tid\":%u",
-                trace->out.length ? ",\n" : "", phase, trace->pid, tid);
+    (void)fprintf(trace->out, "%s{\"ph\":\"%c\",\"pid\":%u,\"tid\":%u", trace->any ? ",\n" : "",
+                  phase, trace->pid, tid);
+    trace->any = true;
 }
 
 static void add_span(struct trace *trace, unsigned tid, const char *category, double us,
                      double took_us)
 {
     begin_event(trace, 'X', tid);
-    strbuf_addf(&trace->out, ",\"cat\":\"%s\",\"ts\":%.3f,\"dur\":%.3f", category, us, took_us);
+    (void)fprintf(trace->out, ",\"cat\":\"%s\",\"ts\":%.3f,\"dur\":%.3f", category, us, took_us);
 }
 
 /* Names of benchmarks, placements and stages are letters, so none needs an escape. */
@@ -322,10 +325,10 @@ static void name_event(struct trace *trace, unsigned tid, const char *kind, cons
                        int number)
 {
     begin_event(trace, 'M', tid);
-    strbuf_addf(&trace->out, ",\"name\":\"%s\",\"args\":{\"name\":\"%s", kind, name);
+    (void)fprintf(trace->out, ",\"name\":\"%s\",\"args\":{\"name\":\"%s", kind, name);
     if (number >= 0)
-        strbuf_addf(&trace->out, " %d", number);
-    strbuf_adds(&trace->out, "\"}}");
+        (void)fprintf(trace->out, " %d", number);
+    (void)fputs("\"}}", trace->out);
 }
 
 static void add_arm(struct trace *trace, const struct result *result,
@@ -338,9 +341,9 @@ static void add_arm(struct trace *trace, const struct result *result,
     name_event(trace, 0, "process_name", "contend", -1);
     add_span(trace, 0, "arm", at_us(trace, observation->start_ns),
              (double)(end_ns - observation->start_ns) * 1e-3);
-    strbuf_addf(&trace->out, ",\"name\":\"%s: %s\",\"args\":{\"device\":\"%s\",\"workers\":%u}}",
-                trace->arm->bench->name, statuses_name_arm(result, trace->arm),
-                device_name(arm_device(result, trace->arm)), trace->arm->workers);
+    (void)fprintf(trace->out, ",\"name\":\"%s: %s\",\"args\":{\"device\":\"%s\",\"workers\":%u}}",
+                  trace->arm->bench->name, statuses_name_arm(result, trace->arm),
+                  device_name(arm_device(result, trace->arm)), trace->arm->workers);
 }
 
 /* Draws the stages in sequence, and cuts a stage that rounding would let exceed the step. */
@@ -355,7 +358,7 @@ static void add_stages(struct trace *trace, const struct sample *sample,
         if (!(took_us > 0))
             continue;
         add_span(trace, STEPS, "stage", us, took_us);
-        strbuf_addf(&trace->out, ",\"name\":\"%s\"}", stages[s].name);
+        (void)fprintf(trace->out, ",\"name\":\"%s\"}", stages[s].name);
         us += took_us;
     }
 }
@@ -367,10 +370,10 @@ static void add_steps(struct trace *trace, const struct worker_result *worker)
         bool cut = worker->censored && i + 1 == worker->nsamples;
         add_span(trace, STEPS, "step", at_us(trace, sample->start_ns),
                  (double)sample->elapsed_ns * 1e-3);
-        strbuf_addf(&trace->out,
-                    ",\"name\":\"step%s\",\"args\":{\"iterations\":%" PRIu64
-                    ",\"device_us\":%.3f}}",
-                    cut ? ", cut off" : "", sample->iters, (double)sample->device_ns * 1e-3);
+        (void)fprintf(trace->out,
+                      ",\"name\":\"step%s\",\"args\":{\"iterations\":%" PRIu64
+                      ",\"device_us\":%.3f}}",
+                      cut ? ", cut off" : "", sample->iters, (double)sample->device_ns * 1e-3);
         if (i < worker->nstaged && trace->arm->bench->stages)
             add_stages(trace, sample, &worker->staged[i]);
     }
@@ -391,10 +394,9 @@ static void add_cpus(struct trace *trace, const struct worker_result *worker)
 {
     size_t n = worker->ncpu_samples < TRACE_VISITS ? worker->ncpu_samples : TRACE_VISITS;
     bool *done = calloc(n + 1, sizeof(*done));
-    if (!done) {
-        trace->out.failed = true;
+    trace->failed = trace->failed || !done;
+    if (!done)
         return;
-    }
     for (size_t i = 0; i < n; i++) {
         const struct cpu_sample_point *first = &worker->cpu_samples[i];
         uint64_t end_ns = first->at_ns + HOLD_NS;
@@ -412,7 +414,7 @@ static void add_cpus(struct trace *trace, const struct worker_result *worker)
         end_ns = end_ns < worker->end_ns || first->at_ns > worker->end_ns ? end_ns : worker->end_ns;
         add_span(trace, 1 + first->thread, "cpu", at_us(trace, first->at_ns),
                  (double)(end_ns - first->at_ns) * 1e-3);
-        strbuf_addf(&trace->out, ",\"name\":\"CPU %u\"}", first->os_cpu);
+        (void)fprintf(trace->out, ",\"name\":\"CPU %u\"}", first->os_cpu);
     }
     free(done);
 }
@@ -433,8 +435,12 @@ static void add_names(struct trace *trace, const struct worker_result *worker, u
 char *trace_events(const struct result *result, const struct arm *arm,
                    const struct observation *observation, uint64_t origin_ns)
 {
-    struct trace trace = {.arm = arm, .origin_ns = origin_ns};
+    char *text = NULL;
+    size_t size;
+    struct trace trace = {.out = open_memstream(&text, &size), .arm = arm, .origin_ns = origin_ns};
     unsigned behind = 0;
+    if (!trace.out)
+        return NULL;
     add_arm(&trace, result, observation);
     for (unsigned w = 0; w < observation->nworkers; w++) {
         const struct worker_result *worker = &observation->workers[w];
@@ -444,5 +450,8 @@ char *trace_events(const struct result *result, const struct arm *arm,
         add_steps(&trace, worker);
         add_cpus(&trace, worker);
     }
-    return strbuf_take(&trace.out);
+    if (!fclose(trace.out) && !trace.failed)
+        return text;
+    free(text);
+    return NULL;
 }
