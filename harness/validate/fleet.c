@@ -260,7 +260,7 @@ int fleet_add_missing_reason(struct fleet *fleet, uint32_t run,
                              const char *text, struct err *err)
 {
     char arm[FLEET_KEY_MAX];
-    uint32_t at, nbefore = fleet->arms.n;
+    uint32_t at = 0, nbefore = fleet->arms.n;
     size_t length = join_arm(fleet->runs[run].machine, columns[FLEET_SCENARIO],
                              columns[FLEET_PLACEMENT], columns[FLEET_BENCH], arm, sizeof(arm));
     struct fleet_missing_reason *grown = array_grown(
@@ -332,7 +332,7 @@ static int add_raw_key(struct fleet *fleet, uint32_t raw_key, const struct fleet
 int fleet_add_value(struct fleet *fleet, uint32_t run, const char *key, size_t key_length,
                     const struct fleet_figure *figure, struct err *err)
 {
-    uint32_t raw_key, nbefore = fleet->raw_keys.n;
+    uint32_t raw_key = 0, nbefore = fleet->raw_keys.n;
     /* Checked before the key is added: every key needs a value, to have a place among the cells. */
     if (strlen(figure->unit) >= FLEET_UNIT_MAX)
         return err_set(err, -EINVAL, "unit '%.31s...' is too long", figure->unit);
