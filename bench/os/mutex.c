@@ -158,18 +158,22 @@ static inline void take(struct lock *lock, bool spins)
             cpu_relax();
 }
 
-static inline void release(struct lock *lock, bool spins)
-{
-    if (spins)
-        atomic_store_explicit(&lock->taken, false, memory_order_release);
-    else
-        (void)pthread_mutex_unlock(&lock->mutex);
-}
-
 static inline void work(uint64_t *chains, uint64_t steps)
 {
     if (steps)
         busy_run(chains, steps);
+}
+
+/* What a thread does once it has the lock, until it wants it again. */
+static inline void use(struct lock *lock, bool spins, const struct contention *c, uint64_t *chains)
+{
+    work(chains, c->hold_steps);
+    lock->count++;
+    if (spins)
+        atomic_store_explicit(&lock->taken, false, memory_order_release);
+    else
+        (void)pthread_mutex_unlock(&lock->mutex);
+    work(chains, c->outside_steps);
 }
 
 /* Whoever sees that the time is over ends it for all: one who waits for the lock cannot look. */
@@ -181,25 +185,20 @@ static void contend(void *arg, unsigned rank, unsigned n)
     struct contender *self = &c->contenders[rank];
     struct lock *lock = &c->locks[c->kind == SHARDED ? rank : 0];
     const bool spins = c->kind == SPIN;
-    unsigned untimed = 0;
     uint64_t end_ns = clock_now_ns() + c->slice_ns;
     while (!atomic_load_explicit(&c->over, memory_order_relaxed)) {
-        const bool timed = untimed == 0;
-        uint64_t start_ns = timed ? clock_now_ns() : 0;
+        uint64_t start_ns = clock_now_ns();
         take(lock, spins);
-        uint64_t now_ns = timed ? clock_now_ns() : 0;
-        work(self->chains, c->hold_steps);
-        lock->count++;
-        release(lock, spins);
-        work(self->chains, c->outside_steps);
-        self->count++;
-        if (!timed) {
-            untimed--;
-            continue;
+        uint64_t now_ns = clock_now_ns();
+        use(lock, spins, c, self->chains);
+        unsigned done = 1;
+        for (; done < c->sample && !atomic_load_explicit(&c->over, memory_order_relaxed); done++) {
+            take(lock, spins);
+            use(lock, spins, c, self->chains);
         }
-        untimed = c->sample - 1;
+        self->count += done;
         times_add(&self->waits, now_ns - start_ns);
-        bench_progress(ctx, c->sample);
+        bench_progress(ctx, done);
         if (now_ns >= end_ns)
             atomic_store_explicit(&c->over, true, memory_order_relaxed);
     }
