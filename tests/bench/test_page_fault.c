@@ -12,7 +12,8 @@ static const char *const hows[] = {"touch", "huge", "cow", "private", "shared", 
 static const char *const betweens[] = {"threads", "processes"};
 enum { HOWS = sizeof(hows) / sizeof(hows[0]) };
 
-/* Faults a page: most and least. A process of its own faults a few times more for its stack. */
+/* Faults a page: most and least. A process of its own faults a few times more for its stack, and a
+ * sanitizer once for each eight pages. */
 static void expect_faults(const struct scan *scan, const char *how, const char *between, unsigned n)
 {
     char key[64];
@@ -25,11 +26,11 @@ static void expect_faults(const struct scan *scan, const char *how, const char *
     if (!strcmp(how, "huge"))
         assert_true(faults > 0 && faults < 0.5);
     else if (!strcmp(how, "map")) /* the kernel maps the pages around a fault, too */
-        assert_true(faults > 0 && faults < 1.1);
+        assert_true(faults > 0 && faults < 1.3);
     else if (!strcmp(how, "read"))
         assert_true(faults < 0.1);
     else
-        assert_true(faults > 0.99 && faults < 1.1);
+        assert_true(faults > 0.99 && faults < 1.3);
 }
 
 TEST(faults_of_all_kinds)

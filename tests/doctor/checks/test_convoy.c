@@ -29,6 +29,7 @@ static struct planted {
 static void plant(const struct plan *plan)
 {
     struct planted *p = &planted;
+    diagnosis_free(&p->diagnosis);
     memset(p, 0, sizeof(*p));
     p->process = (struct view_process){.pid = 100,
                                        .parent = 1,
