@@ -100,8 +100,8 @@ enum side { ROOM, ITEMS, SIDES };
 struct exchange {
     struct team team; /* rank 0 is the feeder */
     double steps_per_us;
-    uint64_t slice_ns, seed;
-    int fds[SIDES]; /* of EVENTFD */
+    uint64_t slice_ns, begin_ns, seed; /* begin: of what counts */
+    int fds[SIDES];                    /* of EVENTFD */
     struct err no_eventfd;
     /* The current point. */
     enum how how;
@@ -203,14 +203,14 @@ static unsigned get_batch(struct exchange *s, uint64_t *items)
     return n;
 }
 
-/* Ends with a batch of zeros. */
+/* Ends with a batch of zeros, after one at least that counts, however late it is. */
 static void prepare(struct exchange *s, const struct exchange_params *params, unsigned rank)
 {
     uint64_t items[BATCH_MOST] = {0}, chains[BUSY_CHAINS] = {0}, seed = s->seed + rank, sum = 0;
-    uint64_t now_ns = clock_now_ns(), end_ns = now_ns + s->slice_ns;
+    uint64_t now_ns = clock_now_ns();
     double most_steps = 2 * params->prepare_us * s->steps_per_us;
-    for (bool ends = false; !ends;) {
-        ends = now_ns >= end_ns;
+    for (bool counts = false, ends = false; !ends; counts = now_ns >= s->begin_ns) {
+        ends = counts && now_ns >= s->begin_ns + s->slice_ns / WARM_SHARE * (WARM_SHARE - 1);
         for (unsigned i = 0; i < s->batch; i++) {
             busy_run(chains, (uint64_t)(most_steps * random_share(&seed)));
             now_ns = clock_now_ns();
@@ -225,15 +225,14 @@ static void feed(const struct bench_ctx *ctx)
 {
     struct exchange *s = ctx->state;
     const struct exchange_params *params = ctx->params;
-    uint64_t items[BATCH_MOST] = {0}, chains[BUSY_CHAINS] = {0}, now_ns = clock_now_ns();
-    uint64_t begin_ns = now_ns + s->slice_ns / WARM_SHARE;
+    uint64_t items[BATCH_MOST] = {0}, chains[BUSY_CHAINS] = {0}, now_ns = 0;
     uint64_t steps = (uint64_t)(params->feed_us * s->steps_per_us);
     for (unsigned left = (unsigned)params->preparers * s->batch; left;) {
         unsigned n = get_batch(s, items);
         now_ns = clock_now_ns();
         bench_progress(ctx, n);
         for (unsigned i = 0; i < n; i++) {
-            bool counts = items[i] && now_ns >= begin_ns;
+            bool counts = items[i] && now_ns >= s->begin_ns;
             left -= !items[i];
             s->got_sum += items[i];
             s->counted += counts;
@@ -242,7 +241,7 @@ static void feed(const struct bench_ctx *ctx)
             busy_run(chains, steps);
         }
     }
-    s->counted_ns = now_ns - begin_ns;
+    s->counted_ns = now_ns - s->begin_ns;
 }
 
 static void exchange(void *arg, unsigned rank, unsigned n)
@@ -277,9 +276,9 @@ static int measure_point(struct bench_ctx *ctx, size_t point)
     s->put = s->got = s->put_sum = 0;
     s->got_sum = s->counted = 0;
     s->waits = (struct times){0};
+    s->begin_ns = clock_now_ns() + s->slice_ns / WARM_SHARE;
     (void)team_run(&s->team, NULL, 1 + (unsigned)params->preparers, exchange, ctx);
-    if (s->counted)
-        bench_emit(ctx, RATE, (double)s->counted * 1e9 / (double)s->counted_ns, at);
+    bench_emit(ctx, RATE, (double)s->counted * 1e9 / (double)s->counted_ns, at);
     bench_emit(ctx, P50, times_percentile(&s->waits, 0.5) / 1e3, at);
     bench_emit(ctx, P99, times_percentile(&s->waits, 0.99) / 1e3, at);
     return s->put_sum == s->got_sum
