@@ -268,8 +268,10 @@ static double value_over_workers(const struct observation *own, const struct val
         return of->value;
     for (unsigned w = 0; w < own->nworkers && !own->workers[w].background; w++, n++) {
         const struct value *value = find_like(&own->workers[w], of, hint);
-        sum += value ? value->value : NAN;
-        most = value ? fmax(most, value->value) : NAN;
+        if (!value)
+            return NAN;
+        sum += value->value;
+        most = fmax(most, value->value);
     }
     return metric->over == OVER_MOST ? most : metric->over == OVER_SUM ? sum : sum / n;
 }

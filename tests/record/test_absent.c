@@ -22,24 +22,29 @@ static struct bench_ctx new_log(void)
     return (struct bench_ctx){.values = &values};
 }
 
-/* A round in which the scan emitted the values of the log. */
+/* A worker that emitted the values of the log. */
+static void add_worker(struct observation *o)
+{
+    o->workers = realloc(o->workers, (o->nworkers + 1) * sizeof(*o->workers));
+    assert_non_null(o->workers);
+    struct worker_result *worker = &o->workers[o->nworkers++];
+    *worker = (struct worker_result){.nvalues = values.n, .nreasons = values.nreasons};
+    worker->values = calloc(values.n + 1, sizeof(*worker->values));
+    worker->reasons = calloc(values.nreasons + 1, sizeof(*worker->reasons));
+    assert_true(worker->values && worker->reasons);
+    memcpy(worker->values, values.value, values.n * sizeof(*worker->values));
+    memcpy(worker->reasons, values.reason, values.nreasons * sizeof(*worker->reasons));
+}
+
+/* A round with one such worker. */
 static void add_round(struct arm *arm, unsigned round)
 {
     arm->observations =
         realloc(arm->observations, (arm->nobservations + 1) * sizeof(*arm->observations));
     assert_non_null(arm->observations);
     struct observation *o = &arm->observations[arm->nobservations++];
-    *o = (struct observation){.round = round, .nworkers = 1};
-    o->workers = calloc(1, sizeof(*o->workers));
-    assert_non_null(o->workers);
-    struct worker_result *worker = &o->workers[0];
-    worker->values = calloc(values.n + 1, sizeof(*worker->values));
-    worker->reasons = calloc(values.nreasons + 1, sizeof(*worker->reasons));
-    assert_true(worker->values && worker->reasons);
-    memcpy(worker->values, values.value, values.n * sizeof(*worker->values));
-    memcpy(worker->reasons, values.reason, values.nreasons * sizeof(*worker->reasons));
-    worker->nvalues = values.n;
-    worker->nreasons = values.nreasons;
+    *o = (struct observation){.round = round};
+    add_worker(o);
 }
 
 static const struct row *find(const struct rows *rows, const char *key)
@@ -104,6 +109,44 @@ TEST(absent_values_are_rows_with_their_reason)
     assert_int_equal(findings.all[0].severity, FINDING_BAD);
     assert_string_equal(findings.all[0].sentence, "failed: GPU 1 (0000:08:00.0): it broke");
     assert_int_equal(findings.all[1].severity, FINDING_NOTE);
+}
+
+static const struct bench_metric metrics_of_each[] = {{"sum", "", "higher", .over = OVER_SUM},
+                                                      {"most", "", "lower", .over = OVER_MOST},
+                                                      {"mean", "", "none", .over = OVER_MEAN},
+                                                      {.name = NULL}};
+static const struct bench each = {
+    .name = "each", .metrics = metrics_of_each, .dims = dims_of_scan, .scan = fixture_no_scan};
+
+/* In the second round one of three workers emits nothing: then the others do not stand for all. */
+TEST(absent_of_one_worker_is_absent_of_all)
+{
+    static const double own[] = {2, 6, 4}, expected[] = {12, 6, 4};
+    EMPTY_RESULT(result);
+    size_t index = fixture_add_arm(&result, PLACE_NONE, 3, false);
+    struct arm *arm = &result.arms[index];
+    arm->bench = &each;
+    arm->params = NULL;
+    for (unsigned round = 0; round < 2; round++)
+        for (unsigned w = 0; w < 3; w++) {
+            struct bench_ctx ctx = new_log();
+            for (unsigned metric = 0; metric < 3 && (round == 0 || w != 1); metric++)
+                bench_emit(&ctx, metric, own[w], NO_DIMS);
+            if (w == 0)
+                add_round(arm, round);
+            else
+                add_worker(&arm->observations[round]);
+        }
+    ANALYSED(analysis, &result);
+    for (unsigned metric = 0; metric < 3; metric++) {
+        const struct row *row = NULL;
+        for (size_t i = 0; i < analysis.rows.n; i++)
+            if (!strcmp(analysis.rows.row[i].metric, metrics_of_each[metric].name))
+                row = &analysis.rows.row[i];
+        assert_non_null(row);
+        assert_int_equal(row->rounds, 1);
+        assert_near(row->median, expected[metric]);
+    }
 }
 
 /* In both rounds one of two values comes from caches; the second round as a whole was disturbed. */
