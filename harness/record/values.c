@@ -223,9 +223,8 @@ static const struct worker_result *emitted(const struct observation *of)
 /* Why an emitted value of a worker is absent, or doubtful; NULL where it is neither. */
 static const struct err *reason_of(const struct worker_result *worker, const struct value *value)
 {
-    return value->reason && value->reason <= worker->nreasons
-               ? &worker->reasons[value->reason - 1]
-               : NULL;
+    return value->reason && value->reason <= worker->nreasons ? &worker->reasons[value->reason - 1]
+                                                              : NULL;
 }
 
 /* A benchmark emits in the same order each round, so the hint is nearly always right. */
@@ -338,11 +337,12 @@ static int append_jobs(const struct maker *maker, const struct observation *own)
     int rc = 0;
     for (size_t j = 0; j <= jobs->n && !rc; j++) {
         const bool all = j == jobs->n;
-        const double kept = all ? (double)jobs->n / slowdowns
-                                : rounds_job_kept(maker->result, arm, own, j);
-        const unsigned at[] = {all ? jobs->fairness : jobs->all[j].kept, jobs->all[j % jobs->n].rate};
-        const double values[] = {kept, all ? (double)NAN
-                                           : rounds_job_rate(maker->result, arm, own, j)};
+        const double kept =
+            all ? (double)jobs->n / slowdowns : rounds_job_kept(maker->result, arm, own, j);
+        const unsigned at[] = {all ? jobs->fairness : jobs->all[j].kept,
+                               jobs->all[j % jobs->n].rate};
+        const double values[] = {kept,
+                                 all ? (double)NAN : rounds_job_rate(maker->result, arm, own, j)};
         slowdowns += 1 / kept;
         for (size_t i = 0; i < 2 && !rc; i++) {
             const struct bench_metric *metric = &jobs->metrics[at[i]];

@@ -155,7 +155,8 @@ static void mix_add_to_doc(const struct analysis *analysis, struct doc *doc)
     const struct rows *rows = &analysis->rows;
     const struct row *columns[MOST];
     size_t n = 0, any = 0;
-    while (any + 1 < result->narms && (result->arms[any].alone || analysis->rounds.arms[any].status > STATUS_NOISY))
+    while (any + 1 < result->narms &&
+           (result->arms[any].alone || analysis->rounds.arms[any].status > STATUS_NOISY))
         any++;
     for (size_t i = 0; i < rows->n && n < MOST; i++) {
         const struct row *row = &rows->row[i];
@@ -174,9 +175,10 @@ static void mix_add_to_doc(const struct analysis *analysis, struct doc *doc)
     for (size_t i = 0; i < result->narms; i++)
         if (!result->arms[i].is_control)
             mix_add_arm(analysis, i, columns, n, table);
-    doc_text(doc, "kept: rate relative to the job alone, by round; sum of these: weighted speed-up; "
-                  "fairness: their harmonic mean; *: no other keeps more of one job and as much of "
-                  "each");
+    doc_text(doc,
+             "kept: rate relative to the job alone, by round; sum of these: weighted speed-up; "
+             "fairness: their harmonic mean; *: no other keeps more of one job and as much of "
+             "each");
 }
 
 void result_add_tables(const struct recorded *recorded, struct doc *doc)

@@ -7,7 +7,8 @@
 
 static const struct opt job_option_table[] = {
     COMMAND_OPTIONS(neighbour, options),
-    OPT_INT("workers", neighbour, workers, "1", 1, NEIGHBOURS_WORKERS, "N", "copies of it", .letter = 'n'),
+    OPT_INT("workers", neighbour, workers, "1", 1, NEIGHBOURS_WORKERS, "N", "copies of it",
+            .letter = 'n'),
     OPT_DOUBLE("share", neighbour, share, NULL, 0.01, 1000, "W", "of the cores"),
     {.name = NULL},
 };

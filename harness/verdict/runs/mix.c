@@ -42,23 +42,28 @@ struct maker {
     const struct topo *topo;
     const struct arms_request *request;
     struct result *result;
-    int gpus[NEIGHBOURS_WORKERS]; /* of each worker, in all arms */
+    size_t first; /* of its arms, which is of all jobs */
 };
 
-/* `cores` of each worker, or NULL; `alone` as in struct arm. */
-static int add_arm(struct maker *maker, enum placement placement, unsigned alone, unsigned workers,
+/* Adds an arm of all jobs, or of one `alone` as in struct arm; `cores` of each worker, or NULL. */
+static int add_arm(struct maker *maker, enum placement placement, unsigned alone,
                    const unsigned *cores, const char *name, struct err *err)
 {
     static const bool optional = true;
     struct mix *mix = maker->mix;
+    struct result *result = maker->result;
     struct arms_request one = *maker->request;
-    unsigned before = 0;
-    for (size_t j = 0; j + 1 < alone; j++)
-        before += (unsigned)mix->jobs->all[j].workers;
-    if (mix->n == MIX_ARMS)
-        return err_set(err, -EINVAL, "a mix has at most %d placements", MIX_ARMS);
+    const struct plan *all = alone ? &result->arms[maker->first].plan : NULL;
+    unsigned workers = neighbours_workers(mix->jobs), before = 0;
+    int gpus[NEIGHBOURS_WORKERS];
+    for (unsigned j = 0; j < alone; j++) {
+        before += j ? workers : 0;
+        workers = (unsigned)mix->jobs->all[j].workers;
+    }
+    for (unsigned w = 0; w < workers; w++) /* those that it has beside the others */
+        gpus[w] = all && all->nworkers ? all->workers[before + w].gpu : -1;
     struct variant *variant = &mix->variants[mix->n++];
-    variant->plan = maker->result->plan;
+    variant->plan = result->plan;
     text_set(variant->name, "%s", name);
     one.bench = &mix->jobs->bench;
     one.params = NULL;
@@ -68,104 +73,86 @@ static int add_arm(struct maker *maker, enum placement placement, unsigned alone
     one.workers = &workers;
     one.nplacements = one.nworkers = 1;
     one.plan.cores = cores;
-    one.plan.gpus = maker->gpus + before;
-    int rc = arms_add(maker->topo, &one, maker->result, err);
+    one.plan.gpus = alone ? gpus : NULL;
+    int rc = arms_add(maker->topo, &one, result, err);
     if (!rc)
-        maker->result->arms[maker->result->narms - 1].alone = alone;
+        result->arms[result->narms - 1].alone = alone;
     return rc;
 }
 
-static int choose_gpus(struct maker *maker, struct err *err)
-{
-    struct plan plan;
-    struct plan_request request = maker->request->plan;
-    request.placement = PLACE_NONE;
-    request.workers = neighbours_workers(maker->mix->jobs);
-    int rc = plan_make(maker->topo, &request, &plan, err);
-    for (unsigned w = 0; !rc && w < plan.nworkers; w++)
-        maker->gpus[w] = plan.workers[w].gpu;
-    plan_free(&plan);
-    return rc;
-}
-
-/* Divides cores among the jobs but `lead`, a core for each worker first, the rest by shares. */
+/* Divides cores among the jobs but `lead`: one for each worker, the rest by their shares. */
 static void divide(const struct neighbours *jobs, size_t lead, unsigned cores, unsigned *of)
 {
-    double shares = 0, given = 0;
-    unsigned extra = cores, last = 0;
-    for (size_t j = 0; j < jobs->n; j++)
-        extra -= j == lead ? 0 : (unsigned)jobs->all[j].workers;
-    for (unsigned turn = 0; turn < 2; turn++)
-        for (size_t j = 0; j < jobs->n; j++) {
-            const struct neighbour *job = &jobs->all[j];
-            const double share = job->share > 0 ? job->share : (double)job->workers;
-            if (j == lead)
-                continue;
-            if (!turn) {
-                shares += share;
-                continue;
-            }
-            given += extra * share / shares;
-            const unsigned until = (unsigned)(given + 0.5);
-            of[j] = (unsigned)job->workers + until - last;
-            last = until;
-        }
+    double shares[NEIGHBOURS_MOST], all = 0;
+    for (size_t j = 0; j < jobs->n; j++) {
+        const struct neighbour *job = &jobs->all[j];
+        shares[j] = j == lead ? 0 : job->share > 0 ? job->share : (double)job->workers;
+        cores -= j == lead ? 0 : (unsigned)job->workers;
+        all += shares[j];
+    }
+    for (size_t j = 0; j < jobs->n; j++) {
+        if (j == lead)
+            continue;
+        const unsigned part = (unsigned)(cores * shares[j] / all + 0.5);
+        of[j] = (unsigned)jobs->all[j].workers + part;
+        cores -= part;
+        all -= shares[j];
+    }
 }
 
-/* An arm with so many cores for each job; none if that is what `partition` gives. */
+/* Adds an arm with so many cores for each job, unless there is one with the same plan. */
 static int add_division(struct maker *maker, const unsigned *of, struct err *err)
 {
     const struct neighbours *jobs = maker->mix->jobs;
-    const unsigned workers = neighbours_workers(jobs);
-    unsigned cores[NEIGHBOURS_WORKERS], all = 0, most = 0, least = UINT32_MAX, w = 0;
+    struct result *result = maker->result;
+    unsigned cores[NEIGHBOURS_WORKERS], w = 0;
     const char *name = "";
     for (size_t j = 0; j < jobs->n; j++) {
         const unsigned n = (unsigned)jobs->all[j].workers;
         str_add(&name, "+", "%u", of[j]);
-        for (unsigned i = 0; i < n; i++, w++) {
-            cores[w] = of[j] / n + (i < of[j] % n);
-            most = cores[w] > most ? cores[w] : most;
-            least = cores[w] < least ? cores[w] : least;
-            all += cores[w];
-        }
+        for (unsigned i = 0; i < n; i++)
+            cores[w++] = of[j] / n + (i < of[j] % n);
     }
-    bool known = most - least <= (all % workers > 0);
-    for (size_t i = 0; i < maker->mix->n; i++)
-        known = known || !strcmp(maker->mix->variants[i].name, name);
-    return known ? 0 : add_arm(maker, PLACE_PARTITION, 0, workers, cores, name, err);
+    int rc = add_arm(maker, PLACE_PARTITION, 0, cores, name, err);
+    for (size_t i = maker->first; !rc && i + 1 < result->narms; i++)
+        if (arm_same_plan(&result->arms[i], &result->arms[result->narms - 1])) {
+            plan_free(&result->arms[--result->narms].plan);
+            maker->mix->n--;
+        }
+    return rc;
 }
 
+/* The job of the protected metric, or the first. */
 static size_t lead_of(const struct mix *mix)
 {
+    size_t lead = 0;
     for (size_t j = 0; j < mix->jobs->n; j++) {
-        const char *name = mix->jobs->all[j].name;
-        const size_t length = strlen(name);
-        if (!strncmp(mix->metric, name, length) && mix->metric[length] == '_')
-            return j;
+        const size_t length = strlen(mix->jobs->all[j].name);
+        if (!strncmp(mix->metric, mix->jobs->all[j].name, length) && mix->metric[length] == '_')
+            lead = j;
     }
-    return 0;
+    return lead;
 }
 
 static int add_divisions(struct maker *maker, struct err *err)
 {
     const struct neighbours *jobs = maker->mix->jobs;
     const size_t lead = lead_of(maker->mix);
-    const unsigned workers = neighbours_workers(jobs), own = (unsigned)jobs->all[lead].workers;
+    const unsigned own = (unsigned)jobs->all[lead].workers, others = neighbours_workers(jobs) - own;
     unsigned counts[SIZING_MOST], of[NEIGHBOURS_MOST];
-    const unsigned all =
-        sizing_count_cores(maker->topo, maker->request, PLACE_PARTITION, 1, err);
-    const size_t n = all < workers ? 0 : sizing_choose_cores(all, counts);
+    const unsigned all = sizing_count_cores(maker->topo, maker->request, PLACE_PARTITION, 1, err);
+    const size_t n = all < own + others ? 0 : sizing_choose_cores(all, counts);
     int rc = all ? 0 : -EINVAL;
     if (n) {
         divide(jobs, NEIGHBOURS_MOST, all, of);
         rc = add_division(maker, of, err);
     }
     for (size_t i = 0; i < n && !rc; i++) {
-        if (counts[i] < own || all - counts[i] < workers - own)
-            continue;
         of[lead] = counts[i];
-        divide(jobs, lead, all - counts[i], of);
-        rc = add_division(maker, of, err);
+        if (counts[i] >= own && all - counts[i] >= others) {
+            divide(jobs, lead, all - counts[i], of);
+            rc = add_division(maker, of, err);
+        }
     }
     return rc;
 }
@@ -174,20 +161,19 @@ int mix_arrange(void *arg, const struct topo *topo, const struct arms_request *r
                 struct result *result, struct err *err)
 {
     struct mix *mix = arg;
-    struct maker maker = {.mix = mix, .topo = topo, .request = request, .result = result};
+    struct maker maker = {mix, topo, request, result, result->narms};
     int rc = parse_protect(mix, err);
+    for (size_t p = 0; p < request->nplacements && !rc; p++)
+        rc = add_arm(&maker, request->placements[p], 0, NULL,
+                     placement_infos[request->placements[p]].name, err);
     if (!rc)
-        rc = choose_gpus(&maker, err);
+        rc = add_divisions(&maker, err);
     for (unsigned j = 0; j < mix->jobs->n && !rc; j++) {
         struct neighbour *job = &mix->jobs->all[j];
         job->bench = command_bench_find(command_bench_name(&job->options));
-        rc = add_arm(&maker, PLACE_SIZED, j + 1, (unsigned)job->workers, NULL,
-                     str_fmt(ARM_ALONE "%s", job->name), err);
+        rc = add_arm(&maker, PLACE_SIZED, j + 1, NULL, str_fmt(ARM_ALONE "%s", job->name), err);
     }
-    for (size_t p = 0; p < request->nplacements && !rc; p++)
-        rc = add_arm(&maker, request->placements[p], 0, neighbours_workers(mix->jobs), NULL,
-                     placement_infos[request->placements[p]].name, err);
-    return rc ? rc : add_divisions(&maker, err);
+    return rc;
 }
 
 /* ---- the verdict ---- */
@@ -278,37 +264,24 @@ static void add_trade(const struct analysis *analysis, struct findings *findings
     findings_put(findings, &finding);
 }
 
+static bool is_cost(const struct mix *mix)
+{
+    const struct bench_metric *metric = bench_metric_find(&mix->jobs->bench, mix->metric);
+    return metric && !strcmp(metric->better, "lower");
+}
+
 /* The protected metric of an arm against that of its job alone. */
-static struct evidence against_alone(const struct mix *mix, const struct analysis *analysis, int arm,
-                                     bool less)
+static struct evidence against_alone(const struct mix *mix, const struct analysis *analysis,
+                                     size_t arm)
 {
     const struct round_value like = {.metric = mix->metric};
-    const struct evidence_rule rule = {
-        .within = mix->within, .is_change = true, .less_is_better = less};
+    const struct evidence_rule rule = {.within = mix->within};
     size_t alone = 0;
     while (analysis->result->arms[alone].alone != lead_of(mix) + 1)
         alone++;
     const struct evidence_group groups[2] = {evidence_find_group(analysis, alone, &like),
-                                             evidence_find_group(analysis, (size_t)arm, &like)};
+                                             evidence_find_group(analysis, arm, &like)};
     return groups[0].n && groups[1].n ? evidence_of_groups(analysis, groups, &rule) : evidence_none;
-}
-
-/* How much worse than alone, 1 = as alone; 0 without a bound. NaN = unknown. */
-static double loss_of(const struct mix *mix, const struct analysis *analysis, int arm, bool less)
-{
-    const double ratio =
-        mix->protect ? against_alone(mix, analysis, arm, less).ratio : less ? 0 : INFINITY;
-    return less ? ratio : 1 / ratio;
-}
-
-static bool is_better(const struct mix *mix, const struct analysis *analysis, int arm, int than,
-                      bool less)
-{
-    const double loss = loss_of(mix, analysis, arm, less), most = 1 + mix->within,
-                 other = than < 0 ? (double)INFINITY : loss_of(mix, analysis, than, less);
-    if (mix->protect && (loss > most || other > most))
-        return loss < other;
-    return than < 0 || analysis->rounds.arms[arm].rate > analysis->rounds.arms[than].rate;
 }
 
 /* "taskset -c 0-3 env OMP_NUM_THREADS=4 redis-server & ..." of the arm. */
@@ -332,37 +305,38 @@ static void put_command(const struct analysis *analysis, const struct arm *arm, 
 
 void mix_judge(const struct mix *mix, const struct analysis *analysis, struct findings *findings)
 {
-    const struct bench_metric *metric = bench_metric_find(&mix->jobs->bench, mix->metric);
-    const bool less = metric && !strcmp(metric->better, "lower");
     struct finding finding = {.id = "mix"};
+    struct evidence bound = evidence_none;
+    double beyond = INFINITY; /* the bound, as a factor; 1: within it */
     int best = -1;
-    for (size_t i = 0; i < analysis->result->narms; i++)
-        if (takes_part(analysis, i) && is_better(mix, analysis, (int)i, best, less))
+    for (size_t i = 0; i < analysis->result->narms; i++) {
+        if (!takes_part(analysis, i))
+            continue;
+        const struct evidence of = mix->protect ? against_alone(mix, analysis, i) : evidence_none;
+        const double loss = is_cost(mix) ? of.ratio : 1 / of.ratio,
+                     over = mix->protect ? fmax(loss / (1 + mix->within), 1) : 1;
+        if (over < beyond ||
+            (over <= beyond && analysis->rounds.arms[i].rate > analysis->rounds.arms[best].rate)) {
             best = (int)i;
+            beyond = over;
+            bound = of;
+        }
+    }
     if (best < 0)
         return;
     const struct arm *arm = &analysis->result->arms[best];
-    const struct evidence bound =
-        mix->protect ? against_alone(mix, analysis, best, less) : evidence_none;
-    const double loss = less ? bound.ratio : 1 / bound.ratio;
-    if (mix->protect && isnan(loss))
-        text_set(finding.sentence, "%s was not measured alone and beside the others.", mix->metric);
-    else if (mix->protect && loss > 1 + mix->within)
-        text_set(finding.sentence,
-                 "No placement keeps %s within %s of alone. The nearest is %s: %s of alone (%s); "
-                 "%s.",
-                 mix->metric, text_percent(mix->within), arm_name(arm),
-                 advice_format_ratio(bound.ratio), advice_format_interval(&bound),
-                 format_kept(analysis, best));
-    else if (mix->protect)
-        text_set(finding.sentence,
-                 "%s keeps %s within %s of alone (%s, %s), and most of the rest: %s.",
-                 arm_name(arm), mix->metric, text_percent(mix->within),
-                 advice_format_ratio(bound.ratio), advice_format_interval(&bound),
-                 format_kept(analysis, best));
+    const char *interval = advice_format_interval(&bound);
+    const char *is = str_fmt("%s of alone%s%s", advice_format_ratio(bound.ratio),
+                             interval[0] ? ", " : "", interval);
+    if (!mix->protect)
+        text_set(finding.sentence, "%s keeps most in sum", arm_name(arm));
+    else if (beyond > 1)
+        text_set(finding.sentence, "No placement keeps %s within %s of alone. Nearest is %s: %s",
+                 mix->metric, text_percent(mix->within), arm_name(arm), is);
     else
-        text_set(finding.sentence, "%s keeps most in sum: %s.", arm_name(arm),
-                 format_kept(analysis, best));
+        text_set(finding.sentence, "%s keeps %s within %s of alone (%s), and most of the rest",
+                 arm_name(arm), mix->metric, text_percent(mix->within), is);
+    text_add(finding.sentence, "; %s.", format_kept(analysis, best));
     put_command(analysis, arm, finding.command, sizeof(finding.command));
     findings_put(findings, &finding);
     add_trade(analysis, findings);
