@@ -327,6 +327,15 @@ static int append_all_emitted(const struct maker *maker, const struct observatio
     return rc;
 }
 
+static int append_own(const struct maker *maker, const struct observation *own, unsigned metric,
+                      double value)
+{
+    const struct bench_metric *of = &source_of(maker)->bench->metrics[metric];
+    const struct round_value round_value = {
+        .metric = of->name, .unit = of->unit, .better = of->better, .value = value};
+    return isnan(value) ? 0 : append(maker, round_value, own, NULL, -1);
+}
+
 /* What each job does and keeps, and how fairly: the harmonic mean (Luo, Gummaraju and Franklin,
  * ISPASS 2001). */
 static int append_jobs(const struct maker *maker, const struct observation *own)
@@ -335,27 +344,16 @@ static int append_jobs(const struct maker *maker, const struct observation *own)
     const struct arm *arm = source_of(maker);
     double slowdowns = 0;
     int rc = 0;
-    for (size_t j = 0; j <= jobs->n && !rc; j++) {
-        const bool all = j == jobs->n;
-        const double kept =
-            all ? (double)jobs->n / slowdowns : rounds_job_kept(maker->result, arm, own, j);
-        const unsigned at[] = {all ? jobs->fairness : jobs->all[j].kept,
-                               jobs->all[j % jobs->n].rate};
-        const double values[] = {kept,
-                                 all ? (double)NAN : rounds_job_rate(maker->result, arm, own, j)};
+    for (size_t j = 0; j < jobs->n && !rc; j++) {
+        const struct neighbour *job = &jobs->all[j];
+        const double kept = rounds_job_kept(maker->result, arm, own, j);
         slowdowns += 1 / kept;
-        for (size_t i = 0; i < 2 && !rc; i++) {
-            const struct bench_metric *metric = &jobs->metrics[at[i]];
-            if (!isnan(values[i]) && !metric->hidden && (!arm->alone || i))
-                rc = append(maker,
-                            (struct round_value){.metric = metric->name,
-                                                 .unit = metric->unit,
-                                                 .better = metric->better,
-                                                 .value = values[i]},
-                            own, NULL, -1);
-        }
+        if (job->rate != job->kept)
+            rc = append_own(maker, own, job->rate, rounds_job_rate(maker->result, arm, own, j));
+        if (!rc && !arm->alone)
+            rc = append_own(maker, own, job->kept, kept);
     }
-    return rc;
+    return rc ? rc : append_own(maker, own, jobs->fairness, (double)jobs->n / slowdowns);
 }
 
 /* Metrics that need a baseline do not apply to baselines. */

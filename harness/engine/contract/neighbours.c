@@ -67,8 +67,8 @@ static unsigned put_metrics(struct neighbours *all, struct neighbour *job, unsig
     }
     job->rate = n;
     unit = unit ? unit : job->options.by_lines ? "lines/s" : job->options.metric.n ? "" : "runs/s";
-    all->metrics[n] = metric_of(job, NEIGHBOUR_RATE, unit, !named);
-    all->metrics[n++].hidden = named;
+    if (!named)
+        all->metrics[n++] = metric_of(job, NEIGHBOUR_RATE, unit, true);
     job->kept = n;
     all->metrics[n++] = metric_of(job, NEIGHBOUR_KEPT, "ratio", false);
     return n;
@@ -82,9 +82,8 @@ static int check_names(const struct neighbours *all, size_t at, struct err *err)
         if (!strcmp(all->all[i].name, job->name))
             return err_set(err, -EINVAL, "two are called so");
     for (size_t i = 0, n = command_metrics(&job->options, metrics); i < n; i++)
-        if (!strcmp(metrics[i].name, NEIGHBOUR_RATE) || !strcmp(metrics[i].name, NEIGHBOUR_KEPT))
-            return err_set(err, -EINVAL, "each job has a metric '%s': choose another name",
-                           metrics[i].name);
+        if (!strcmp(metrics[i].name, NEIGHBOUR_KEPT))
+            return err_set(err, -EINVAL, "each job has a metric '" NEIGHBOUR_KEPT "'");
     return 0;
 }
 

@@ -16,8 +16,8 @@ struct neighbour {
     double share;              /* of the cores, relative to the other jobs; 0 = by its workers */
     char **words, **argv;      /* owned; argv: the command, within words */
     const struct bench *bench; /* of its workers; set by who arranges the arms */
-    /* Its metrics in those of the mix: all that its workers emit, then its rate and what it keeps.
-     */
+    /* Its metrics in those of the mix: all that its workers emit, its rate if none has a name
+     * (otherwise rate = kept), and what it keeps. */
     unsigned first, rate, kept;
 };
 

@@ -143,7 +143,10 @@ static int add_divisions(struct maker *maker, struct err *err)
     const unsigned all = sizing_count_cores(maker->topo, maker->request, PLACE_PARTITION, 1, err);
     const size_t n = all < own + others ? 0 : sizing_choose_cores(all, counts);
     int rc = all ? 0 : -EINVAL;
-    if (n) {
+    bool shares = false;
+    for (size_t j = 0; j < jobs->n; j++)
+        shares = shares || jobs->all[j].share > 0;
+    if (n && shares) {
         divide(jobs, NEIGHBOURS_MOST, all, of);
         rc = add_division(maker, of, err);
     }
@@ -195,6 +198,7 @@ static bool takes_part(const struct analysis *analysis, size_t arm)
 bool mix_is_pareto(const struct analysis *analysis, size_t arm)
 {
     const struct arm *arms = analysis->result->arms;
+    const double same = 0.02; /* noise is no trade */
     bool beaten = false;
     for (size_t i = 0; takes_part(analysis, arm) && i < analysis->result->narms; i++) {
         bool better = false, worse = !takes_part(analysis, i);
@@ -203,8 +207,8 @@ bool mix_is_pareto(const struct analysis *analysis, size_t arm)
             if (row->arm != &arms[arm] || !mix_is_kept(row->metric))
                 continue;
             const double other = rows_median(&analysis->rows, &arms[i], row->metric);
-            better = better || other > row->median;
-            worse = worse || !(other >= row->median);
+            better = better || other > row->median * (1 + same);
+            worse = worse || !(other >= row->median * (1 - same));
         }
         beaten = beaten || (better && !worse);
     }
