@@ -246,10 +246,11 @@ struct result {
     enum device transport;          /* of the arms of collectives: nccl or mpi */
     const struct bench *background; /* that only generates load; NULL = none */
     struct variants *variants;      /* of an ab, borrowed; NULL = none */
-    const struct neighbours *neighbours; /* whose workers differ, borrowed; NULL = all do the same */
-    char **command;                 /* the user's, which all arms run, borrowed; or NULL */
-    struct plan_options plan;       /* of all plans; borrows its text */
-    struct bitset client_cpus;      /* of programs that load the command; empty = none */
+    const struct neighbours
+        *neighbours;           /* whose workers differ, borrowed; NULL = all do the same */
+    char **command;            /* the user's, which all arms run, borrowed; or NULL */
+    struct plan_options plan;  /* of all plans; borrows its text */
+    struct bitset client_cpus; /* of programs that load the command; empty = none */
     unsigned rounds_planned, rounds_done;
     unsigned rounds_least; /* after these, no round is begun that would end after rounds_s */
     double rounds_s;       /* from the start, and fewer are planned; 0 = all are measured */

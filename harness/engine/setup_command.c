@@ -48,7 +48,8 @@ int setup_commands(const struct run_options *options, struct run_setup *setup, s
                                            .argv = options->commands[0]};
     setup->config.command = &setup->command;
     setup->result.neighbours = options->neighbours;
-    setup->result.command = options->ncommands == 1 && !options->neighbours ? options->commands[0] : NULL;
+    setup->result.command =
+        options->ncommands == 1 && !options->neighbours ? options->commands[0] : NULL;
     return 0;
 }
 

@@ -181,10 +181,11 @@ int mix_arrange(void *arg, const struct topo *topo, const struct arms_request *r
 
 /* ---- the verdict ---- */
 
-bool mix_is_kept(const char *metric)
+size_t mix_kept_by(const char *metric)
 {
     const size_t length = strlen(metric), end = strlen("_" NEIGHBOUR_KEPT);
-    return length > end && !strcmp(metric + length - end, "_" NEIGHBOUR_KEPT);
+    const bool is_kept = length > end && !strcmp(metric + length - end, "_" NEIGHBOUR_KEPT);
+    return is_kept ? length - end : 0;
 }
 
 /* True for an arm of all jobs that was measured in all rounds. */
@@ -204,7 +205,7 @@ bool mix_is_pareto(const struct analysis *analysis, size_t arm)
         bool better = false, worse = !takes_part(analysis, i);
         for (size_t r = 0; r < analysis->rows.n; r++) {
             const struct row *row = &analysis->rows.row[r];
-            if (row->arm != &arms[arm] || !mix_is_kept(row->metric))
+            if (row->arm != &arms[arm] || !mix_kept_by(row->metric))
                 continue;
             const double other = rows_median(&analysis->rows, &arms[i], row->metric);
             better = better || other > row->median * (1 + same);

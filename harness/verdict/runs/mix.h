@@ -34,8 +34,8 @@ int mix_arrange(void *arg, const struct topo *topo, const struct arms_request *r
 /* True if no other arm of all jobs lets one of them keep more, and each as much. By medians. */
 bool mix_is_pareto(const struct analysis *analysis, size_t arm);
 
-/* True for metrics of what a job keeps. */
-bool mix_is_kept(const char *metric);
+/* Length of the job's name in the metric of what it keeps; 0 = it is another metric. */
+size_t mix_kept_by(const char *metric);
 
 /* Appends the findings: the trade between the jobs, and the placement that keeps the protected
  * bound and most of the rest. */
