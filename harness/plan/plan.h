@@ -132,8 +132,8 @@ void plan_free(struct plan *plan);
 
 /*
  * Sets apart cores for programs that load the workers: the last `cores` of those that the request
- * may use. 0: one core in eight, at least one; none, and *apart is all CPUs, unless each of
- * request->workers keeps a core. Takes them from request->cpus. -EINVAL: no core is left.
+ * may use. 0: one core in eight, at least one; none, and *apart is all CPUs, unless each worker,
+ * also of the background, keeps a core. Takes them from request->cpus. -EINVAL: no core is left.
  */
 int plan_set_apart(const struct topo *topo, unsigned cores, struct plan_request *request,
                    struct bitset *apart, struct err *err);
