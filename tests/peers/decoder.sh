@@ -230,8 +230,10 @@ model() {
         --no-plots --force -p load=60 -p arrival=poisson)
     echo 'gpus,cores,metric,stat,median,unit' >"$out/model.csv"
     for cores in $(cores_up_to "$top" | sort -rn); do
-        timeout 60 "$contend" "${common[@]}" ${rate:+-p rate="$rate"} --cpus "0-$((cores - 1))" --out "$work/model" >"$work/model.txt" 2>&1 ||
+        if ! timeout 60 "$contend" "${common[@]}" ${rate:+-p rate="$rate"} --cpus "0-$((cores - 1))" --out "$work/model" >"$work/model.txt" 2>&1; then
             log "FAILED: serve on $cores: $(tail -n 3 "$work/model.txt")"
+            continue
+        fi
         "$python" - "$work/model/rows.csv" "$gpus,$cores" >>"$out/model.csv" <<'PY'
 import csv, sys
 for row in csv.DictReader(open(sys.argv[1])):
