@@ -99,8 +99,9 @@ struct plan_request {
                            planner sizes exceeds a worker's share of the quota, except with none,
                            passive and same, which ignore the quota */
     struct bitset cpus; /* plan only on these os_cpu; empty = all allowed */
-    const int *gpus;    /* GPU of each foreground worker, an index in topo.gpus, -1 = none; NULL =
-                           plan_make chooses */
+    const unsigned *cores; /* partition: so many whole cores for each worker; NULL = equally */
+    const int *gpus; /* GPU of each foreground worker, an index in topo.gpus, -1 = none; NULL =
+                        plan_make chooses */
 };
 
 /* The default number of workers: one for each GPU that CUDA sees, at least two. */
