@@ -149,7 +149,7 @@ sweep() {
         [ $n -ge "$gpus" ] || continue
         for cores in $(cores_up_to "$top"); do
             move "0-$((cores - 1))" "${servers[@]:0:n}"
-            load sweep.csv $n "$gpus,$n,$cores" --rate 10 --tokens 32 || break 2
+            load sweep.csv $n "$gpus,$n,$cores" --rate 4 --tokens 32 || break 2
         done
     done
     end "${servers[@]}"
@@ -181,7 +181,7 @@ neighbours() {
         idle=$(awk -v n=$(($(lines "${logs[@]}") - before)) 'BEGIN { print n / 4 }')
         before=$(lines "${logs[@]}") first=$EPOCHREALTIME
     fi
-    load "$file" 1 "$gpus,$name,$on" --rate 10 --tokens 32 --seconds $((seconds + 1))
+    load "$file" 1 "$gpus,$name,$on" --rate 4 --tokens 32 --seconds $((seconds + 1))
     if [ $i -gt 0 ]; then
         beside=$(awk -v n=$(($(lines "${logs[@]}") - before)) -v from="$first" -v to="$EPOCHREALTIME" 'BEGIN { print n / (to - from) }')
         end "${sids[@]}"
@@ -218,7 +218,7 @@ rule() {
         for cores in $(if [ $round = 1 ]; then echo 1 2 3 4 6 8; else echo 8 6 4 3 2 1; fi); do
             [ "$cores" -le "$top" ] || continue
             move "0-$((cores - 1))" "${servers[0]}"
-            load rule.csv 1 "$gpus,process,$round,$cores" --rate $((20 * gpus)) --tokens 16 || break 2
+            load rule.csv 1 "$gpus,process,$round,$cores" --rate $((6 * gpus)) --tokens 16 || break 2
         done
     done
     end "${servers[@]}"
@@ -251,7 +251,7 @@ harness() {
     for name in tpot_p50_ms tpot_p99_ms ttft_p50_ms ttft_p99_ms tokens_s; do metrics+=(--metric "$name=$name ([0-9.]+)"); done
     timeout 200 "$contend" run --workers 2 --placement none,partition --rounds 1 --time 1 --no-canary --no-baselines --no-plots --force \
         --setup-limit 100 --load-cores "$clients" --out "$work/harness" --ready 'http://localhost:{port}/health' \
-        --load "$python $here/decoder_client.py http://localhost:{port} --rate 10 --seconds $seconds --seed 1{worker}" \
+        --load "$python $here/decoder_client.py http://localhost:{port} --rate 4 --seconds $seconds --seed 1{worker}" \
         "${metrics[@]}" --less-is-better ttft_p50_ms,ttft_p99_ms,tpot_p50_ms,tpot_p99_ms \
         -- "$python" "$here/decoder.py" --port '{port}' >"$out/harness.txt" 2>&1 || log "FAILED: contend run --load"
     cp "$work/harness/rows.csv" "$out/harness.csv"
