@@ -91,8 +91,11 @@ void incident_judge(const struct comparisons *comparisons, const struct rows *ro
             break;
         }
         if (one->evidence.outcome == OUTCOME_MISSING) { /* it gates: the machine cannot show it */
+            const struct row *row = find_row(rows, incident->variants[0], one->metric);
+            const struct row *other = find_row(rows, cured, one->metric);
+            row = row && row->reason[0] ? row : other;
             outcome->end = INCIDENT_SKIPPED;
-            text_set(outcome->reason, "%.290s", one->reason);
+            text_set(outcome->reason, "%.290s", row && row->reason[0] ? row->reason : one->reason);
         }
     }
     take_witness(rows, outcome);

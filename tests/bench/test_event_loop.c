@@ -3,7 +3,10 @@
 #include <sys/wait.h>
 
 #include "bench/registry.h"
+#include "harness/lib/sys/affinity.h"
+#include "harness/lib/sys/process.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/unit.h"
 
 ON_THIS_MACHINE
@@ -78,11 +81,21 @@ TEST(echoes_of_one_loop_on_one_cpu)
     expect_echoes(&scan, "epoll", 2);
 }
 
+static const char *why_no_echoes(const struct scan *scan)
+{
+    return scan_reason(scan, "echo_rate", "loop=epoll;connections=100");
+}
+
+/* Tries again where other programs kept prompts from being done. */
 static void tokenise(const char *where, double *prompts, double *p99_us, double *cpu_us)
 {
     ENDED_BY(scan_end) struct scan scan;
     const char *const pairs[] = {"connections=100", "prompt=5ms", where, NULL};
     scan_run(&scan, &bench_event_loop, &machine, pairs, 0.4);
+    for (int tries = 1; tries < PATIENCE && why_no_echoes(&scan); tries++) {
+        scan_end(&scan);
+        scan_run(&scan, &bench_event_loop, &machine, pairs, 0.4);
+    }
     assert_int_equal(scan_count(&scan, "echo_rate"), 1);
     *prompts = value_at(&scan, "prompts", "epoll", 100);
     *p99_us = value_at(&scan, "echo_p99", "epoll", 100);
@@ -98,6 +111,33 @@ TEST(prompts_stop_the_loop_that_tokenises_them)
     assert_true(prompts[0] > 0 && prompts[1] > 0);
     assert_true(p99_us[0] >= 5000);
     assert_true(cpu_us[0] > 1.2 * cpu_us[1]);
+}
+
+static int keep_busy(void *cpu)
+{
+    volatile bool on = true;
+    (void)affinity_set(0, cpu);
+    while (on)
+        continue;
+    return 0;
+}
+
+/* Beside eight busy processes on its CPU, the loop has no time for a third of it in prompts. */
+TEST(prompts_that_are_not_done_leave_no_value)
+{
+    enum { BUSY = 8 };
+    ENDED_BY(scan_end) struct scan scan;
+    static const char *const pairs[] = {"connections=100", "tokenise=loop", NULL};
+    struct process busy[BUSY];
+    struct bitset cpu = {0};
+    int status;
+    bitset_set(&cpu, machine.cpus[0].os_cpu);
+    for (unsigned i = 0; i < BUSY; i++)
+        assert_int_equal(process_start(&busy[i], false, keep_busy, &cpu), 0);
+    scan_run(&scan, &bench_event_loop, &machine, pairs, 0.8);
+    for (unsigned i = 0; i < BUSY; i++)
+        (void)process_end(&busy[i], 0, &status);
+    assert_has(why_no_echoes(&scan), "prompts came faster");
 }
 
 /* The soft limit of open files is raised where the hard one allows it. */
