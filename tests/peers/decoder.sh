@@ -9,6 +9,7 @@
 #   rule     [105] the process structure of vLLM, on 1 to 8 cores: are 2 + N cores for N GPUs enough?
 #   model    [50]  contend run serve on the same cores
 #   harness  [80]  two replicas under placements, by contend run --load
+#   jobs_at_once [280] beside's preprocessors, as jobs of contend run --job
 #
 # Servers of sweep, beside and rule start once and are moved by affinity, all threads of them. That is fair, as they have no
 # team of threads sized at the start: the model runs on the GPU, and PyTorch's CPU pool starts when first used.
@@ -26,7 +27,7 @@ top=$((cpus - clients)) client_cpus=$((cpus - clients))-$((cpus - 1))
 port=8100 servers=() started=()
 seconds=${SECONDS_EACH:-5}
 unset OMP_NUM_THREADS MKL_NUM_THREADS OMP_WAIT_POLICY
-trap 'end "${started[@]}"; tail -n 300 "$work/output.txt" >"$out/output.txt"; rm -rf "$work"' EXIT
+trap 'end "${started[@]}"; tail -n 300 "$work/output.txt" >"$out/output.txt" 2>/dev/null; rm -rf "$work"' EXIT
 mkdir -p "$out"
 
 log() { printf '%4d s  %s\n' "$SECONDS" "$*" | tee -a "$out/log.txt"; }
@@ -256,6 +257,21 @@ harness() {
         -- "$python" "$here/decoder.py" --port '{port}' >"$out/harness.txt" 2>&1 || log "FAILED: contend run --load"
     cp "$work/harness/rows.csv" "$out/harness.csv"
     log "$(tail -n 25 "$out/harness.txt")"
+}
+
+# The server and two preprocessors as unlike jobs, by contend run --job: every division of the cores, and which keeps the server.
+jobs_at_once() {
+    timeout 500 "$contend" run --rounds 1 --time 1 --no-canary --no-plots --force --setup-limit 100 --placement none,sized,partition \
+        --out "$work/jobs" --protect 'server_tpot_p50 10%' \
+        --job "server=--ready http://localhost:{port}/health
+            --load '$python $here/decoder_client.py http://localhost:{port} --rate 4 --tokens 32 --seconds $((seconds + 1))'
+            --metric 'tpot_p50=tpot_p50_ms ([0-9.]+)' --metric 'tpot_p99=tpot_p99_ms ([0-9.]+)'
+            --metric 'ttft_p50=ttft_p50_ms ([0-9.]+)' --metric 'ttft_p99=ttft_p99_ms ([0-9.]+)'
+            --less-is-better tpot_p50,tpot_p99,ttft_p50,ttft_p99 -- $python $here/decoder.py --port {port}" \
+        --job "prep=-n 2 --steps-by-lines --line ^step -- $python $here/torch_worker.py 400 /dev/stdout" >"$out/jobs.txt" 2>&1 ||
+        log "FAILED: contend run --job"
+    cp "$work/jobs/rows.csv" "$out/jobs.csv"
+    log "$(tail -n 60 "$out/jobs.txt")"
 }
 
 log "$cpus CPUs, $gpus GPUs, clients on $client_cpus; studies: ${studies[*]}"
