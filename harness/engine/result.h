@@ -244,6 +244,7 @@ struct result {
     const struct bench *background; /* that only generates load; NULL = none */
     struct variants *variants;      /* of an ab, borrowed; NULL = none */
     char **command;                 /* the user's, which all arms run, borrowed; or NULL */
+    const char *slo;                /* "p99<=20ms", a bound on one of its numbers; NULL = none */
     struct plan_options plan;       /* of all plans; borrows its text */
     struct bitset client_cpus;      /* of programs that load the command; empty = none */
     unsigned rounds_planned, rounds_done;
