@@ -32,6 +32,9 @@ debootstrap debootstrap
 fio fio
 redis-server redis-server
 redis-tools redis-benchmark
+nginx-light /usr/sbin/nginx
+wrk wrk
+postgresql pgbench
 clang clang
 shellcheck shellcheck
 groff groff

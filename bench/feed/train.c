@@ -8,6 +8,7 @@
 #include "bench/device/device.h"
 #include "bench/feed/feed.h"
 #include "bench/registry.h"
+#include "kernels/cpu/chase.h"
 
 /*
  * The CPU side of data-parallel training: each worker preprocesses and feeds its GPU as in
@@ -18,6 +19,8 @@
  * all-reduce of `gradient` bytes. They end only after all workers have come to them. With `overlap`
  * they start when the batch is submitted, on their own stream, and overlap the device's work on it.
  * With pattern=accumulate a step is `accumulate` batches, with the collectives after the last.
+ * With a `heap`, each rank has a garbage collector: a walk over linked objects of one cache line
+ * each, in random order, before every 16th step. `collect` says which.
  *
  * **Measures** steps on the harness's clock: ops = rows of the batches submitted, bytes = 4 rows
  * cols a step, copied to the device; the gradient does not count. device_ns = time the device
@@ -44,13 +47,18 @@
 
 enum {
     STEPS_MOST = 1 << 18,                            /* measured steps whose times are kept */
+    COLLECT_STEPS = 16,                              /* from one garbage collection to the next */
     CHUNK = PEERS_BLOCK_MAX / (int)sizeof(uint64_t), /* times of a rank in one gather */
 };
 
+enum { COLLECT_OWN, COLLECT_SAME, COLLECT_FROZEN };
+static const char *const collect_names[] = {"own", "same", "frozen", NULL};
+
 struct train_params {
     struct feed_params feed;
-    uint64_t gradient, bucket;
+    uint64_t gradient, bucket, heap;
     int64_t layers, accumulate;
+    int collect;
     int pattern; /* enum pattern */
     bool overlap;
     double sim_reduce_gbps;
@@ -71,6 +79,11 @@ static const struct opt train_opts[] = {
             "pattern accumulate: batches of a step, whose gradients are summed once"),
     OPT_FLAG("overlap", train_params, overlap, "0",
              "send while the device works on the batch, not behind it"),
+    OPT_SIZE("heap", train_params, heap, "0", 0, 1ull << 32, "SIZE",
+             "live objects that each rank's garbage collector walks every 16 steps; 0: none"),
+    OPT_CHOICE("collect", train_params, collect, "own", collect_names, "WHEN",
+               "each rank collects before a step of its own, all before the same, or none, as "
+               "after gc.freeze()"),
     OPT_DOUBLE("sim_reduce_gbps", train_params, sim_reduce_gbps, "100", 0.001, 1e6, "X",
                "device sim: GB/s that each worker sends in the all-reduce (1e9 bytes)"),
     {.name = NULL},
@@ -84,6 +97,9 @@ struct train {
     bool overlap;
     uint64_t *arrived_ns; /* [steps]: when this rank came to the all-reduce */
     uint64_t steps;       /* measured so far */
+    struct memory_block heap;
+    struct chase_line *object; /* NULL: nothing is collected */
+    uint64_t until_collect;    /* steps */
 };
 
 static int train_validate(const void *raw, struct err *err)
@@ -136,6 +152,25 @@ static int open_reduce(struct train *train, struct bench_ctx *ctx)
     return rc ? rc : reduce_open(&train->reduce, &config, ctx);
 }
 
+/* Ranks of `own` collect as far from each other as the steps between two collections allow. */
+static int open_heap(struct train *train, struct bench_ctx *ctx)
+{
+    const struct train_params *params = ctx->params;
+    const size_t objects = params->heap / CHASE_LINE_BYTES;
+    if (!objects || params->collect == COLLECT_FROZEN)
+        return 0;
+    int rc = memory_check_fits(params->heap * ctx->workers, "the heaps of all ranks", ctx->err);
+    if (!rc)
+        rc = memory_open(ctx, &train->heap, params->heap, MEMORY_4K);
+    if (rc)
+        return rc;
+    train->object = train->heap.base;
+    chase_grow(train->object, 0, objects, ctx->seed);
+    if (params->collect == COLLECT_OWN)
+        train->until_collect = (uint64_t)ctx->peers->rank * COLLECT_STEPS / ctx->peers->size;
+    return 0;
+}
+
 static int train_setup(struct bench_ctx *ctx)
 {
     const struct train_params *params = ctx->params;
@@ -146,6 +181,8 @@ static int train_setup(struct bench_ctx *ctx)
     train->batches = params->pattern == PATTERN_ACCUMULATE ? (uint64_t)params->accumulate : 1;
     train->overlap = params->overlap;
     int rc = feed_open(&train->feed, &params->feed, ctx);
+    if (!rc)
+        rc = open_heap(train, ctx);
     return rc || ctx->workers == 1 ? rc : open_reduce(train, ctx);
 }
 
@@ -186,6 +223,16 @@ static int reduce_after_last_batch(struct train *train, struct bench_ctx *ctx,
     return rc;
 }
 
+static void collect_garbage(struct train *train, const struct bench_ctx *ctx)
+{
+    const struct train_params *params = ctx->params;
+    if (!train->object || train->until_collect--)
+        return;
+    train->object = chase_walk(train->object, params->heap / CHASE_LINE_BYTES);
+    train->until_collect = COLLECT_STEPS - 1;
+    stage_mark(ctx->stages, FEED_OTHER);
+}
+
 static int step(struct train *train, struct bench_ctx *ctx, struct sample *sample)
 {
     bool sends = train->reduce.ops;
@@ -201,6 +248,7 @@ static int train_step(struct bench_ctx *ctx, uint64_t iters, struct sample *samp
     sample->iters = sample->ops = sample->bytes = sample->device_ns = 0;
     for (uint64_t i = 0; i < iters && !rc; i++) {
         stage_start(ctx->stages);
+        collect_garbage(ctx->state, ctx);
         rc = step(ctx->state, ctx, sample);
         stage_mark(ctx->stages, FEED_OTHER);
     }

@@ -431,6 +431,83 @@ static const struct incident inversion_nice = {
     .max_time_s = 25,
 };
 
+static const struct incident tokenizer_loop = {
+    .scenario = {.name = "tokenizer_loop",
+                 .summary = "all streams of a server stop for as long as it tokenises one prompt",
+                 .parts = INCIDENT_PART(.foreground = "event_loop", .params = "connections=200",
+                                        .placements = "none", .workers = 1)},
+    .reported =
+        {
+            .title = "fix(gateway): avoid blocking the event loop during tokenization",
+            .url = "https://github.com/awslabs/agentcore-rl-toolkit/pull/141",
+            .date = "2026-09-13",
+            .machine = "Qwen3-Coder tokenizer, eight prompts of 128k tokens at once: in the event "
+                       "loop, then by threads; the largest of each",
+            .what = "ms, longest wait of the loop",
+            .before = 1210,
+            .after = 26.1,
+            .less_is_better = true,
+        },
+    .differs = "CPU time in place of a tokenizer, 20 ms a prompt; the p99 of 200 streams",
+    .cure = "a thread that tokenises, on a CPU that the loop does not use",
+    .variants = {"sick=param:tokenise=loop", "cured=param:tokenise=thread", NULL},
+    .metric = "echo_p99",
+    .witness = "prompts",
+    .doctor = NULL,
+    .time_s = 0.6,
+};
+
+static const struct incident rank_collects = {
+    .scenario = {.name = "rank_collects",
+                 .summary = "all ranks stop together, now and then, while one collects its garbage",
+                 .parts = INCIDENT_PART(.foreground = "train", .params = "rows=512;heap=16M",
+                                        .placements = "partition", .workers = 2)},
+    .reported =
+        {
+            .title = "[scheduler] Keep stop-the-world GC pauses off the batch critical path",
+            .url = "https://github.com/sgl-project/sglang/pull/28067",
+            .date = "2026-06-12",
+            .machine = "8 x B300, SGLang, TP 8, DeepSeek-V3.1: a heap of 74.8 million objects; the "
+                       "cure freezes it after the warm-up and collects while idle",
+            .figures = "stops of all ranks of 7 s after 1 h, of 46 s after 6.5 h; one collection "
+                       "takes 41 s and frees nothing",
+        },
+    .differs = "a walk over linked objects every 16 steps, by each of two ranks; a simulated GPU",
+    .cure = "a frozen heap, which no collection walks (gc.freeze)",
+    .variants = {"sick=param:collect=own", "cured=param:collect=frozen", "same=param:collect=same",
+                 NULL},
+    .metric = "throughput",
+    .witness = "wait_time",
+    .doctor = NULL,
+    .time_s = 0.5,
+};
+
+static const struct incident checkpoint_thread = {
+    .scenario = {.name = "checkpoint_thread",
+                 .summary =
+                     "steps take twice as long while a checkpoint is saved in the background",
+                 .parts = INCIDENT_PART(.foreground = "interpreter_lock", .params = "unmap=none",
+                                        .placements = "none", .workers = 1)},
+    .reported =
+        {
+            .title = "feat(ckpt): optimize model checkpointing in Volc and Ali",
+            .url = "https://github.com/InternLM/InternEvo/pull/65",
+            .date = "2024-02-29",
+            .machine = "a model of 65B: checkpoints uploaded by a ThreadPoolExecutor, then by a "
+                       "ProcessPoolExecutor",
+            .what = "tokens/s of a GPU, while it uploads",
+            .before = 70,
+            .after = 145,
+        },
+    .differs = "launches in place of steps; a checkpoint is pickled, again and again, not uploaded",
+    .cure = "a process that saves",
+    .variants = {"sick=param:save=thread", "cured=param:save=process", NULL},
+    .metric = "launches",
+    .witness = "saves",
+    .doctor = NULL,
+    .time_s = 0.6,
+};
+
 static const struct incident steal = {
     .scenario = {.name = "steal",
                  .summary = "a virtual machine answers after a minute, and its own "
@@ -504,6 +581,9 @@ const struct incident *const incident_registry[] = {&thread_per_cpu,
                                                     &cpu_not_disk,
                                                     &spin_for_gpu,
                                                     &inversion_nice,
+                                                    &tokenizer_loop,
+                                                    &rank_collects,
+                                                    &checkpoint_thread,
                                                     &steal,
                                                     &harmful_cure,
                                                     NULL};

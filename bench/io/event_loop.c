@@ -7,11 +7,16 @@
  * The server is a process on the first CPU, the client a thread on the last one, which waits by
  * epoll. Each connection has one message under way.
  *
+ * With `tokenise` prompts come, too: each is `prompt` of CPU time, and the next comes after twice
+ * that. The loop does this work itself (`loop`), or wakes a thread of another process for it
+ * (`thread`). Then there is one point: `connections`, by epoll.
+ *
  * **Measures** on CLOCK_MONOTONIC_RAW: `echo_rate` = messages there and back / s; `echo_p50`,
  * `echo_p99` us from send to receive; the first quarter of a slice does not count. `echo_cpu` us =
  * CPU time of the server's process, with the kernel's polling thread, / messages; `echo_calls` =
  * its system calls / messages. `shared_rate` and so on: the same beside the job, with 100
- * connections. `job_kept` = the job's parallel regions / s beside the server / alone.
+ * connections. `job_kept` = the job's parallel regions / s beside the server / alone. `prompts` =
+ * prompts done / s.
  * **Source** epoll: level-triggered, a receive and a send for each ready connection, as libevent
  * does. io_uring: Axboe, "Efficient IO with io_uring", 2019; flags as io_uring_setup(2) advises.
  * **Limits** The client takes CPU time, too: where it is slower than the server, `echo_cpu` tells
@@ -24,6 +29,7 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -56,15 +62,23 @@ static const uint64_t slice_least_ns = 10000000;
 static const double grace_s = 2;
 static const char *const loop_names[] = {"all", "epoll", "uring", "sqpoll", NULL};
 
+enum { TOKENISE_NONE, TOKENISE_LOOP, TOKENISE_THREAD };
+static const char *const tokenise_names[] = {"none", "loop", "thread", NULL};
+
 struct event_loop_params {
     int64_t connections;
-    int loop;
+    int loop, tokenise;
+    double prompt_s;
 };
 
 static const struct opt event_loop_opts[] = {
     OPT_INT("connections", event_loop_params, connections, "1000", 1, CONNECTIONS_MOST, "N",
             "at most; also 1, 10, 100 and 1000 below"),
     OPT_CHOICE("loop", event_loop_params, loop, "all", loop_names, "LOOP", "only this server"),
+    OPT_CHOICE("tokenise", event_loop_params, tokenise, "none", tokenise_names, "WHERE",
+               "prompts are work of the loop, or of a thread of another process"),
+    OPT_SECONDS("prompt", event_loop_params, prompt_s, "20ms", 1e-4, 1, "TIME",
+                "CPU time of a prompt; they come after twice that"),
     {.name = NULL},
 };
 
@@ -76,7 +90,7 @@ static const struct bench_dim event_loop_dims[] = {
 };
 
 /* SHARED and those that follow are RATE and those that follow, beside the job. */
-enum { RATE, P99, CPU, CALLS, P50, SHARED, KEPT = 2 * SHARED, JOB };
+enum { RATE, P99, CPU, CALLS, P50, SHARED, KEPT = 2 * SHARED, JOB, PROMPTS };
 static const struct bench_metric event_loop_metrics[] = {
     [RATE] = {"echo_rate", "requests/s", "higher", .gating = true},
     [P99] = {"echo_p99", "us", "lower"},
@@ -90,6 +104,7 @@ static const struct bench_metric event_loop_metrics[] = {
     [SHARED + P50] = {"shared_p50", "us", "lower", .hidden = true},
     [KEPT] = {"job_kept", "ratio", "higher"},
     [JOB] = {"job_rate", "1/s", "higher", .hidden = true},
+    [PROMPTS] = {"prompts", "1/s", "higher"},
     {.name = NULL},
 };
 
@@ -110,7 +125,7 @@ static const struct bench_figure event_loop_figures[] = {
 };
 
 struct event_loop {
-    struct team team, job_team; /* the client; the first thread of the job */
+    struct team team, job_team; /* the client; the first thread of the job, or for prompts */
     unsigned ncpus, npoints;
     struct point {
         enum loop loop;
@@ -130,6 +145,12 @@ struct event_loop {
         uint64_t messages, calls, cpu_ns;
         int rc;
     } counted, *served;
+    struct prompts {                     /* shared with the server */
+        _Atomic uint64_t begin_ns, done; /* 0: not begun */
+        _Atomic bool over;
+    } * prompts;
+    int tokenise, prompts_fd;       /* prompts_fd wakes the thread, once a prompt */
+    uint64_t prompt_ns, taken;      /* CPU time of a prompt; prompts that have come */
     unsigned open;                  /* connections of the server */
     struct regions_thread *threads; /* of the job */
     uint64_t regions;
@@ -147,6 +168,28 @@ static void end_connection(struct event_loop *s, int fd)
     (void)close(fd);
 }
 
+static void do_prompt(struct event_loop *s)
+{
+    for (uint64_t end_ns = clock_thread_cpu_ns() + s->prompt_ns; clock_thread_cpu_ns() < end_ns;)
+        continue;
+    s->prompts->done++;
+}
+
+/* At most one in a pass of the loop, so that echoes go on where prompts take longer than expected.
+ */
+static int take_prompt(struct event_loop *s)
+{
+    const uint64_t begin_ns = s->tokenise ? s->prompts->begin_ns : 0;
+    if (!begin_ns || clock_now_ns() < begin_ns + 2 * s->prompt_ns * s->taken)
+        return 0;
+    s->taken++;
+    if (s->tokenise == TOKENISE_LOOP)
+        do_prompt(s);
+    else if (eventfd_write(s->prompts_fd, 1))
+        return -errno;
+    return 0;
+}
+
 static int serve_epoll(struct event_loop *s)
 {
     struct epoll_event events[EVENTS], event = {.events = EPOLLIN};
@@ -161,6 +204,9 @@ static int serve_epoll(struct event_loop *s)
         s->counted.calls++;
         if (n < 0 && errno != EINTR)
             return -errno;
+        int rc = take_prompt(s);
+        if (rc)
+            return rc;
         for (int i = 0; i < n; i++) {
             int fd = events[i].data.fd;
             ssize_t got = recv(fd, s->buffers[0], MESSAGE, MSG_WAITALL);
@@ -376,6 +422,16 @@ static void run_job(void *arg, unsigned rank, unsigned n)
     }
 }
 
+static void run_prompts(void *arg, unsigned rank, unsigned n)
+{
+    struct event_loop *s = arg;
+    eventfd_t one;
+    (void)rank;
+    (void)n;
+    while (!eventfd_read(s->prompts_fd, &one) && !s->prompts->over)
+        do_prompt(s);
+}
+
 /* Listens on loopback, on a port that the system chooses, until the server has its connections. */
 static int connect_all(struct event_loop *s, struct process *server)
 {
@@ -396,6 +452,21 @@ static int connect_all(struct event_loop *s, struct process *server)
     return rc;
 }
 
+/* Before the server starts. */
+static int open_prompts(struct event_loop *s)
+{
+    s->prompts->done = s->prompts->begin_ns = 0;
+    s->prompts->over = false;
+    s->prompts_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+    return s->prompts_fd < 0 ? -errno : 0;
+}
+
+static void end_prompts(struct event_loop *s)
+{
+    s->prompts->over = true;
+    (void)eventfd_write(s->prompts_fd, 1);
+}
+
 static int run_point(struct event_loop *s)
 {
     struct process server = {0};
@@ -403,15 +474,21 @@ static int run_point(struct event_loop *s)
     s->sent = s->echoes = 0;
     s->late = (struct times){0};
     *s->served = (struct served){0};
-    int status = 0, rc = s->now.connections ? connect_all(s, &server) : 0;
+    team_job *job = s->now.busy ? run_job : s->tokenise == TOKENISE_THREAD ? run_prompts : NULL;
+    int status = 0, rc = open_prompts(s);
+    if (!rc && s->now.connections)
+        rc = connect_all(s, &server);
     s->begin_ns = clock_now_ns() + slice_ns / 4;
     s->end_ns = s->begin_ns + slice_ns / 4 * 3;
-    if (s->now.busy)
-        team_begin(&s->job_team, NULL, 1, run_job, s);
+    s->prompts->begin_ns = s->begin_ns;
+    if (job && !rc)
+        team_begin(&s->job_team, NULL, 1, job, s);
     if (!rc)
         team_call(&s->team, 0, run_client, s);
-    if (s->now.busy)
+    end_prompts(s);
+    if (job && !rc)
         team_end(&s->job_team);
+    (void)close(s->prompts_fd);
     for (unsigned i = 0; i < s->now.connections; i++)
         (void)close(s->fds[i]);
     if (server.pid && (!process_end(&server, grace_s, &status) || status))
@@ -425,6 +502,10 @@ static void list_points(struct event_loop *s, const struct event_loop_params *pa
 {
     unsigned most = (unsigned)params->connections;
     unsigned shared = most < BUSY_CONNECTIONS ? most : BUSY_CONNECTIONS;
+    if (s->tokenise) {
+        s->points[s->npoints++] = (struct point){EPOLL, most, false};
+        return;
+    }
     for (enum loop loop = EPOLL; loop < LOOPS; loop++)
         if (points_asked(params->loop, loop)) {
             for (unsigned n = 1; n < most; n *= 10)
@@ -461,13 +542,17 @@ static int event_loop_setup(struct bench_ctx *ctx)
     struct event_loop *s = ctx->state;
     unsigned ncpus = s->ncpus = machine->ncpus;
     bitset_set(&s->server_cpu, machine->cpus[0].os_cpu);
+    s->tokenise = params->tokenise;
+    s->prompt_ns = (uint64_t)(1e9 * params->prompt_s);
     list_points(s, params);
-    s->share_ns = points_share_ns(ctx, s->npoints + (BUSY_SHARES - 1) * LOOPS, slice_least_ns);
+    const unsigned busy = s->tokenise ? 0 : LOOPS;
+    s->share_ns = points_share_ns(ctx, s->npoints + (BUSY_SHARES - 1) * busy, slice_least_ns);
     for (enum loop loop = URING; loop < LOOPS; loop++)
         check_ring(loop, &s->refused[loop]);
     s->threads = bench_array(ctx, ncpus, sizeof(*s->threads));
-    s->served =
-        mmap(NULL, sizeof(*s->served), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    s->served = mmap(NULL, sizeof(*s->served) + sizeof(*s->prompts), PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    s->prompts = (void *)(s->served + 1);
     if (!s->threads || s->served == MAP_FAILED)
         return err_set(ctx->err, -ENOMEM, "no memory for what the job and the server count");
     int rc = team_open(&s->team, ctx, &machine->cpus[ncpus - 1].os_cpu, 1);
@@ -504,6 +589,8 @@ static int emit_echoes(struct bench_ctx *ctx, struct dims at)
     bench_emit(ctx, first + RATE, (double)s->echoes / slice_s, at);
     bench_emit(ctx, first + CPU, (double)s->served->cpu_ns / messages / 1e3, at);
     bench_emit(ctx, first + CALLS, (double)s->served->calls / messages, at);
+    if (s->tokenise)
+        bench_emit(ctx, PROMPTS, (double)s->prompts->done / slice_s, at);
     bench_emit(ctx, first + P50, times_percentile(&s->late, 0.5) / 1e3, at);
     bench_emit(ctx, first + P99, times_percentile(&s->late, 0.99) / 1e3, at);
     return 0;
@@ -546,7 +633,7 @@ static void event_loop_teardown(struct bench_ctx *ctx)
 {
     struct event_loop *s = ctx->state;
     if (s->served && s->served != MAP_FAILED)
-        (void)munmap(s->served, sizeof(*s->served));
+        (void)munmap(s->served, sizeof(*s->served) + sizeof(*s->prompts));
 }
 
 const struct bench bench_event_loop = {

@@ -13,6 +13,7 @@
 #include "harness/engine/worker/launch.h"
 #include "harness/lib/sys/log.h"
 #include "harness/verdict/runs/dosing.h"
+#include "harness/verdict/runs/mix.h"
 
 static void judge_doses(const void *arg, const struct analysis *analysis, struct findings *findings)
 {
@@ -51,6 +52,30 @@ static int measure_doses(struct session *s, const struct scenario *const *scenar
     return session_run(s, scenarios, n);
 }
 
+static void judge_mix(const void *arg, const struct analysis *analysis, struct findings *findings)
+{
+    mix_judge(arg, analysis, findings);
+}
+
+/* --job: unlike jobs at once. */
+static int measure_jobs(struct session *s)
+{
+    struct run_options *options = &s->options;
+    struct subject subject;
+    struct neighbours jobs = {0};
+    struct mix mix = {.jobs = &jobs, .protect = options->protect};
+    const struct session_task task = {
+        .arrange = {.purpose = PURPOSE_MIX, .add = mix_arrange, .arg = &mix}, .judge = judge_mix};
+    const struct scenario *scenario = &subject.scenario;
+    int code = subject_take_jobs(s, &jobs, &subject);
+    s->task = &task;
+    options->arrange = &task.arrange;
+    if (!code)
+        code = session_run(s, &scenario, 1);
+    neighbours_free(&jobs);
+    return code;
+}
+
 static int run_main(const struct cmd_env *env, int argc, char **argv)
 {
     struct session s = {.env = env, .opts = run_option_table, .argc = argc, .argv = argv};
@@ -75,6 +100,12 @@ static int run_main(const struct cmd_env *env, int argc, char **argv)
     }
     if (all)
         return all_run(&s);
+    if (s.options.jobs.n)
+        return measure_jobs(&s);
+    if (s.options.protect) {
+        log_error("--protect needs --job");
+        return EXIT_USAGE;
+    }
     int code = subject_take(&s, &subject, scenarios, &n);
     if (code)
         return code;

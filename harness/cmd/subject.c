@@ -9,6 +9,7 @@
 #include "harness/cmd/common/start.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
 #include "harness/record/metric.h"
 #include "harness/verdict/recommend.h"
 
@@ -191,6 +192,35 @@ int subject_take(struct session *s, struct subject *subject, const struct scenar
     }
     *n = named_scenarios(s->env, &s->cli, named);
     return *n < 0 ? EXIT_USAGE : EXIT_GOOD;
+}
+
+int subject_take_jobs(struct session *s, struct neighbours *jobs, struct subject *subject)
+{
+    struct err err = {0};
+    struct run_options *options = &s->options;
+    const struct neighbour *first = &jobs->all[0];
+    int rc = neighbours_parse(&options->jobs, jobs, &err);
+    if (!rc && (s->options_argc < s->argc || s->cli.npositional || options->sample ||
+                options->background || options->dose || strcmp(options->workers, "auto") != 0))
+        rc = err_set(&err, -EINVAL,
+                     "--job excludes a scenario, a command after '--', -n, --background and "
+                     "--dose: each job has its own command and number of workers");
+    for (size_t j = 0; j < jobs->n && !rc; j++) {
+        const struct neighbour *job = &jobs->all[j];
+        options->command = job->options;
+        rc = check_line(s, &err);
+        if (!rc)
+            rc = find_program(job->argv[0], &err);
+        first = job->options.load && !first->options.load ? job : first;
+    }
+    options->command = first->options; /* of a server, if there is one: its clients need CPUs */
+    options->commands[0] = first->argv;
+    options->ncommands = 1;
+    options->neighbours = jobs;
+    options->workers = str_fmt("%u", neighbours_workers(jobs));
+    subject_make_scenario("jobs", &options->command, subject);
+    subject->parts[0].placements = "none,sized,partition";
+    return report(rc, &err);
 }
 
 bool subject_take_task(struct session *s, const struct command *command, struct subject *subject,

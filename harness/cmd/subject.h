@@ -27,6 +27,10 @@ void subject_make_scenario(const char *name, const struct command_options *optio
  */
 int subject_take(struct session *s, struct subject *subject, const struct scenario **named, int *n);
 
+/* Parses the jobs of the options into `jobs`, as one scenario in `subject`. EXIT_GOOD, or an exit
+ * code after a message. */
+int subject_take_jobs(struct session *s, struct neighbours *jobs, struct subject *subject);
+
 /*
  * Parses the command line of a task (session.h): a command after "--", as a scenario in `subject`,
  * or one named scenario. The caller sets env, task, argc and argv. False: return *code; the help

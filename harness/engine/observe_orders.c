@@ -72,14 +72,23 @@ void observe_write_orders(struct observer *o)
     for (unsigned i = 0; i < o->nworkers; i++) {
         struct shared_worker *worker = &o->shared->worker[i];
         bool background = i >= o->foreground;
-        const struct bench *bench = background ? config->run->background : o->arm->bench;
+        unsigned index = o->first + i;
+        const struct neighbour *job =
+            background || !config->run->neighbours
+                ? NULL
+                : neighbour_of(config->run->neighbours, o->arm->alone, i, &index);
+        const struct bench *bench = background ? config->run->background
+                                    : job      ? job->bench
+                                               : o->arm->bench;
         const void *load = o->arm->plan.has_dose ? &o->arm->dose : config->background_params;
         const void *params = background ? load : o->arm->params;
         unsigned slot =
             background ? o->first_background + i - o->foreground : o->slot + o->first + i;
         worker->plan = o->arm->plan.workers[slot];
-        worker->index = background ? i - o->foreground : o->first + i;
-        worker->team = background ? o->nworkers - o->foreground : o->arm->workers;
+        worker->index = background ? i - o->foreground : index;
+        worker->team = background ? o->nworkers - o->foreground
+                       : job      ? (unsigned)job->workers
+                                  : o->arm->workers;
         worker->planned_workers = background ? worker->team : o->arm->planned_workers;
         worker->device = bench_device(bench, config->run->device, config->run->transport);
         worker->seed = config->run->seed + slot;

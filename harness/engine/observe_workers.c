@@ -316,6 +316,11 @@ static int make_own(const struct observer *o, unsigned i, struct own_command *ow
     const struct shared_worker *worker = &o->shared->worker[i];
     struct placeholder_values values;
     *own = (struct own_command){.command = *o->config->command};
+    if (o->config->run->neighbours) {
+        const struct neighbour *job = neighbour_of(o->config->run->neighbours, arm->alone, i, NULL);
+        own->command.options = job->options;
+        own->command.argv = job->argv;
+    }
     if (arm->variant && arm->variant->argv)
         own->command.argv = arm->variant->argv;
     own->command.sets_threads = sets_threads(arm, &worker->plan);

@@ -68,7 +68,8 @@ unsigned arm_order(const struct arm *arm, unsigned round)
 static const char *const purposes[PURPOSES] = {[PURPOSE_RUN] = "run",
                                                [PURPOSE_TUNE] = "tune",
                                                [PURPOSE_SIZING] = "sizing",
-                                               [PURPOSE_DOSE] = "dose"};
+                                               [PURPOSE_DOSE] = "dose",
+                                               [PURPOSE_MIX] = "mix"};
 
 const char *purpose_name(enum purpose purpose)
 {

@@ -11,6 +11,7 @@
 
 #include "harness/engine/contract/bench.h"
 #include "harness/engine/contract/device.h"
+#include "harness/engine/contract/neighbours.h"
 #include "harness/engine/worker/usage.h"
 #include "harness/lib/bitset.h"
 #include "harness/lib/dose.h"
@@ -205,6 +206,7 @@ struct arm {
     struct cpu_priority priority[2]; /* of foreground and background workers */
     struct dose dose; /* of contention, applied by the last worker of its plan; idle = none */
     bool is_control;  /* it shows the state of the machine; after all other arms */
+    unsigned alone;   /* of neighbours: 1 + the only job that runs; 0 = all of them */
     int same_as;      /* index of an earlier baseline with the identical plans, else -1 */
     struct plan plan; /* for all `planned_workers`, background included */
     size_t nobservations;
@@ -219,9 +221,10 @@ enum purpose {
     PURPOSE_TUNE,   /* settings under search, and fresh rounds of a few: verdict/runs/tune.h */
     PURPOSE_SIZING, /* the same workers with more and more cores: verdict/runs/sizing.h */
     PURPOSE_DOSE,   /* the same under more and more contention: verdict/runs/dosing.h */
+    PURPOSE_MIX,    /* unlike jobs at once, on more and fewer cores: verdict/runs/mix.h */
     PURPOSES
 };
-/* "run", "tune", "sizing", "dose"; PURPOSE_RUN for an unknown name. */
+/* "run", "tune", "sizing", "dose", "mix"; PURPOSE_RUN for an unknown name. */
 const char *purpose_name(enum purpose purpose);
 enum purpose purpose_find(const char *name);
 
@@ -243,10 +246,12 @@ struct result {
     enum device transport;          /* of the arms of collectives: nccl or mpi */
     const struct bench *background; /* that only generates load; NULL = none */
     struct variants *variants;      /* of an ab, borrowed; NULL = none */
-    char **command;                 /* the user's, which all arms run, borrowed; or NULL */
     const char *slo;                /* "p99<=20ms", a bound on one of its numbers; NULL = none */
-    struct plan_options plan;       /* of all plans; borrows its text */
-    struct bitset client_cpus;      /* of programs that load the command; empty = none */
+    const struct neighbours
+        *neighbours;           /* whose workers differ, borrowed; NULL = all do the same */
+    char **command;            /* the user's, which all arms run, borrowed; or NULL */
+    struct plan_options plan;  /* of all plans; borrows its text */
+    struct bitset client_cpus; /* of programs that load the command; empty = none */
     unsigned rounds_planned, rounds_done;
     unsigned rounds_least; /* after these, no round is begun that would end after rounds_s */
     double rounds_s;       /* from the start, and fewer are planned; 0 = all are measured */
@@ -259,6 +264,9 @@ struct result {
     size_t narms;
     struct arm *arms;
 };
+
+/* Names of arms in which one of several jobs runs alone begin so. */
+#define ARM_ALONE "alone-"
 
 /* A search measures it again to confirm it (verdict/runs/tune.h). */
 bool arm_is_fresh(const struct arm *arm);

@@ -135,8 +135,10 @@ static int run_round(struct runner *runner, unsigned round, struct result *resul
             rc = hooks->on_observation(hooks->arg, arm, observation, err);
         if (rc)
             return rc;
-        /* Of several variants one alone may be broken, which is a result. */
-        runner->hopeless = !arm->is_control && !runner->measured++ && !result->variants &&
+        /* Of several variants one alone may be broken, and a job may be starved by others: results.
+         */
+        const bool alike = !result->variants && (!result->neighbours || arm->alone);
+        runner->hopeless = !arm->is_control && !runner->measured++ && alike &&
                            observation->status >= STATUS_FAILED &&
                            command_gave_nothing(observation->reason);
         if (hooks->after_arm)

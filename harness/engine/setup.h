@@ -61,8 +61,11 @@ struct run_options {
      */
     char **commands[VARIANTS_MAX];
     size_t ncommands;
-    struct command_options command; /* of all commands */
-    bool sample;                    /* the sample worker is the command */
+    struct command_options command;      /* of all commands */
+    bool sample;                         /* the sample worker is the command */
+    struct opt_texts jobs;               /* run: unlike jobs in place of one command */
+    const char *protect;                 /* with jobs: "server_p99 10%" */
+    const struct neighbours *neighbours; /* these jobs, parsed; NULL = none */
 };
 
 /* One scenario, resolved: everything a run needs. Zeroed = empty; free with run_setup_free. */

@@ -38,6 +38,9 @@ int setup_commands(const struct run_options *options, struct run_setup *setup, s
         rc = command_check(&options->command, err);
     for (size_t i = 0; i < options->ncommands && !rc; i++)
         rc = check_placeholders(&options->command, options->commands[i], err);
+    for (size_t i = 0; options->neighbours && i < options->neighbours->n && !rc; i++)
+        rc = check_placeholders(&options->neighbours->all[i].options,
+                                options->neighbours->all[i].argv, err);
     if (rc || !options->ncommands)
         return rc;
     setup->command = (struct user_command){.options = options->command,
@@ -45,7 +48,9 @@ int setup_commands(const struct run_options *options, struct run_setup *setup, s
                                            .argv = options->commands[0]};
     setup->config.command = &setup->command;
     setup->result.slo = options->command.slo;
-    setup->result.command = options->ncommands == 1 ? options->commands[0] : NULL;
+    setup->result.neighbours = options->neighbours;
+    setup->result.command =
+        options->ncommands == 1 && !options->neighbours ? options->commands[0] : NULL;
     return 0;
 }
 

@@ -147,7 +147,8 @@ int plan_set_apart(const struct topo *topo, unsigned cores, struct plan_request 
     int rc = take_requested(request, apart, err);
     unsigned all = take_cores(topo, apart, 0, &rest);
     unsigned taken = cores ? cores : all >= 16 ? all / 8 : 1;
-    if (rc || (!cores && all < taken + request->reserve_cores + request->workers))
+    unsigned kept = request->reserve_cores + request->workers + request->background;
+    if (rc || (!cores && all < taken + kept))
         return rc;
     if (taken + request->reserve_cores >= all)
         return err_set(err, -EINVAL,

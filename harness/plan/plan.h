@@ -99,8 +99,9 @@ struct plan_request {
                            planner sizes exceeds a worker's share of the quota, except with none,
                            passive and same, which ignore the quota */
     struct bitset cpus; /* plan only on these os_cpu; empty = all allowed */
-    const int *gpus;    /* GPU of each foreground worker, an index in topo.gpus, -1 = none; NULL =
-                           plan_make chooses */
+    const unsigned *cores; /* partition: so many whole cores for each worker; NULL = equally */
+    const int *gpus; /* GPU of each foreground worker, an index in topo.gpus, -1 = none; NULL =
+                        plan_make chooses */
 };
 
 /* The default number of workers: one for each GPU that CUDA sees, at least two. */
@@ -131,8 +132,8 @@ void plan_free(struct plan *plan);
 
 /*
  * Sets apart cores for programs that load the workers: the last `cores` of those that the request
- * may use. 0: one core in eight, at least one; none, and *apart is all CPUs, unless each of
- * request->workers keeps a core. Takes them from request->cpus. -EINVAL: no core is left.
+ * may use. 0: one core in eight, at least one; none, and *apart is all CPUs, unless each worker,
+ * also of the background, keeps a core. Takes them from request->cpus. -EINVAL: no core is left.
  */
 int plan_set_apart(const struct topo *topo, unsigned cores, struct plan_request *request,
                    struct bitset *apart, struct err *err);

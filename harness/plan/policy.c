@@ -107,9 +107,27 @@ static int assign_blocks(const struct plan_space *space, const struct bitset *av
     return rc;
 }
 
+/* Assigns each worker as many cores as the request says; there may be more of them. */
+static int assign_counts(const struct plan_space *space, struct plan *plan, struct err *err)
+{
+    struct units cores;
+    unsigned next = 0;
+    int rc = units_make(space->topo, &space->available, UNIT_CORE, &cores, err);
+    for (unsigned w = 0; w < plan->nworkers && !rc; w++)
+        for (unsigned i = 0; i < space->request->cores[w] && !rc; i++, next++)
+            if (next < cores.n)
+                units_give(&cores, next, &plan->workers[w]);
+            else
+                rc = policy_check_room(plan, next + 1, cores.n, "core", err);
+    units_free(&cores);
+    return rc;
+}
+
 /* Assigns CPUs by number, as people write CPU lists; with cores_each it assigns whole cores. */
 static int place_partition(const struct plan_space *space, struct plan *plan, struct err *err)
 {
+    if (space->request->cores)
+        return assign_counts(space, plan, err);
     enum unit_kind kind = space->request->cores_each ? UNIT_CORE : UNIT_CPU;
     return assign_blocks(space, &space->available, kind, plan, 0, plan->nworkers, err);
 }

@@ -241,12 +241,15 @@ void baseline_choose(const struct result *result, struct rounds *rounds)
     for (size_t i = 0; i < rounds->narms; i++) {
         const struct arm *arm = &result->arms[i];
         int *baseline = rounds->arms[i].baseline;
-        baseline[BASELINE_NONE] = -1;
+        baseline[BASELINE_NONE] = baseline[BASELINE_SLICE] = baseline[BASELINE_SINGLE] =
+            baseline[BASELINE_SAME_PLACEMENT] = baseline[BASELINE_IDLE] = -1;
+        baseline[BASELINE_BEST] = find_best(result, rounds, arm);
+        if (result->neighbours) /* a job alone does not the work of all */
+            continue;
         baseline[BASELINE_SLICE] = find_slice(result, rounds, arm);
         rounds->arms[i].slices = count_slices(result, arm, baseline[BASELINE_SLICE]);
         baseline[BASELINE_SAME_PLACEMENT] = find_solo(result, rounds, arm, arm->placement);
         baseline[BASELINE_SINGLE] = find_solo(result, rounds, arm, PLACE_NONE);
         baseline[BASELINE_IDLE] = find_idle(result, arm);
-        baseline[BASELINE_BEST] = find_best(result, rounds, arm);
     }
 }

@@ -216,6 +216,47 @@ static double stolen_s(const struct arm *arm, const struct observation *observat
     return stolen > usage->blocked_s ? fmax(usage->blocked_s, 0) : stolen;
 }
 
+double rounds_job_rate(const struct result *result, const struct arm *arm,
+                       const struct observation *of, size_t job)
+{
+    const struct neighbour *asked = &result->neighbours->all[job];
+    double sum = 0;
+    for (unsigned w = 0; w < of->nworkers; w++)
+        if (neighbour_of(result->neighbours, arm->alone, w, NULL) == asked)
+            sum += usable(of->workers[w].status) ? worker_rate(asked->bench, &of->workers[w])
+                                                 : (double)NAN;
+    return sum > 0 ? sum : (double)NAN;
+}
+
+double rounds_job_kept(const struct result *result, const struct arm *arm,
+                       const struct observation *of, size_t job)
+{
+    const struct observation *alone = NULL;
+    size_t i = 0;
+    while (i < result->narms && result->arms[i].alone != job + 1)
+        i++;
+    alone = i < result->narms ? arm_observation(&result->arms[i], of->round) : NULL;
+    return !alone ? (double)NAN
+                  : ratio(rounds_job_rate(result, arm, of, job),
+                          rounds_job_rate(result, &result->arms[i], alone, job));
+}
+
+/*
+ * The throughput of unlike jobs: the sum of what each keeps of its rate alone, the weighted
+ * speed-up (Snavely and Tullsen, ASPLOS 2000) or system throughput (Eyerman and Eeckhout, IEEE
+ * Micro 2008).
+ */
+static void sum_jobs(const struct result *result, const struct arm *arm,
+                     const struct observation *observation, struct round_fields *fields)
+{
+    double sum = 0;
+    for (size_t job = 0; job < result->neighbours->n; job++)
+        if (!arm->alone || arm->alone == job + 1)
+            sum += rounds_job_kept(result, arm, observation, job);
+    fields->throughput = sum;
+    fields->worst_worker = NAN;
+}
+
 /* Everything but step_time, which needs the samples in order. */
 static void fill_fields(const struct result *result, const struct arm *arm,
                         const struct observation *observation, struct round_fields *fields)
@@ -244,6 +285,8 @@ static void fill_fields(const struct result *result, const struct arm *arm,
         fields->throughput = fields->steps = NAN;
     fields->worst_worker =
         totals.workers > 1 ? ratio(totals.slowest * totals.workers, fields->throughput) : NAN;
+    if (result->neighbours && arm->bench == &result->neighbours->bench)
+        sum_jobs(result, arm, observation, fields);
     for (const struct usage_field *field = usage_fields; field->name; field++)
         *usage_at(&fields->usage, field) = ratio(usage_get(&fields->usage, field), totals.workers);
     for (unsigned i = 0; i < BENCH_STAGES; i++)

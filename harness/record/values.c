@@ -220,13 +220,11 @@ static const struct worker_result *emitted(const struct observation *of)
     return of && of->status <= STATUS_CENSORED && of->nworkers ? &of->workers[0] : NULL;
 }
 
-/* Why an emitted value of an observation is absent, or doubtful; NULL where it is neither. */
-static const struct err *reason_of(const struct observation *of, const struct value *value)
+/* Why an emitted value of a worker is absent, or doubtful; NULL where it is neither. */
+static const struct err *reason_of(const struct worker_result *worker, const struct value *value)
 {
-    const struct worker_result *worker = emitted(of);
-    return worker && value->reason && value->reason <= worker->nreasons
-               ? &worker->reasons[value->reason - 1]
-               : NULL;
+    return value->reason && value->reason <= worker->nreasons ? &worker->reasons[value->reason - 1]
+                                                              : NULL;
 }
 
 /* A benchmark emits in the same order each round, so the hint is nearly always right. */
@@ -258,37 +256,52 @@ static int append_retention(const struct maker *maker, const struct observation 
     return isnan(value.value) ? 0 : append(maker, value, own, base, idle);
 }
 
-/* The value of all foreground workers; NaN if one has none. */
-static double value_over_workers(const struct observation *own, const struct value *of,
-                                 const struct bench_metric *metric, size_t hint)
+/* The job of a worker; NULL if all do the same. */
+static const struct neighbour *job_of(const struct maker *maker, unsigned worker, unsigned *index)
 {
+    const struct neighbours *jobs = maker->result->neighbours;
+    *index = worker;
+    return jobs && source_of(maker)->bench == &jobs->bench
+               ? neighbour_of(jobs, source_of(maker)->alone, worker, index)
+               : NULL;
+}
+
+/* The value of all foreground workers of the job; NaN if one has none. */
+static double value_over_workers(const struct maker *maker, const struct observation *own,
+                                 const struct neighbour *job, const struct value *of, size_t hint)
+{
+    const struct bench_metric *metric = &source_of(maker)->bench->metrics[of->metric];
+    unsigned index;
     double sum = 0, most = -INFINITY;
     unsigned n = 0;
     if (metric->over == OVER_FIRST)
         return of->value;
-    for (unsigned w = 0; w < own->nworkers && !own->workers[w].background; w++, n++) {
+    for (unsigned w = 0; w < own->nworkers && !own->workers[w].background; w++) {
+        if (job_of(maker, w, &index) != job)
+            continue;
         const struct value *value = find_like(&own->workers[w], of, hint);
         if (!value)
             return NAN;
+        n++;
         sum += value->value;
         most = fmax(most, value->value);
     }
     return metric->over == OVER_MOST ? most : metric->over == OVER_SUM ? sum : sum / n;
 }
 
-static int append_emitted(const struct maker *maker, const struct observation *own)
+static int append_emitted(const struct maker *maker, const struct observation *own,
+                          const struct worker_result *worker, const struct neighbour *job)
 {
-    const struct worker_result *worker = emitted(own);
     int rc = 0;
-    for (size_t i = 0; worker && i < worker->nvalues && !rc; i++) {
+    for (size_t i = 0; i < worker->nvalues && !rc; i++) {
         const struct value *of = &worker->values[i];
         const struct bench_metric *metric = &source_of(maker)->bench->metrics[of->metric];
-        const struct err *why = reason_of(own, of);
+        const struct err *why = reason_of(worker, of);
         const struct round_value value = {.metric = metric->name,
                                           .unit = metric->unit,
                                           .better = metric->better,
                                           .dims = of->dims,
-                                          .value = value_over_workers(own, of, metric, i),
+                                          .value = value_over_workers(maker, own, job, of, i),
                                           .doubt = why && !why->code ? why->msg : NULL};
         if (!isnan(value.value))
             rc = append(maker, value, own, NULL, -1);
@@ -299,6 +312,48 @@ static int append_emitted(const struct maker *maker, const struct observation *o
             rc = append_retention(maker, own, of, i);
     }
     return rc;
+}
+
+/* Of each job that runs the first worker emits for all. */
+static int append_all_emitted(const struct maker *maker, const struct observation *own)
+{
+    unsigned index;
+    int rc = 0;
+    for (unsigned w = 0; emitted(own) && w < own->nworkers && !rc; w++) {
+        const struct neighbour *job = job_of(maker, w, &index);
+        if (!index)
+            rc = append_emitted(maker, own, &own->workers[w], job);
+    }
+    return rc;
+}
+
+static int append_own(const struct maker *maker, const struct observation *own, unsigned metric,
+                      double value)
+{
+    const struct bench_metric *of = &source_of(maker)->bench->metrics[metric];
+    const struct round_value round_value = {
+        .metric = of->name, .unit = of->unit, .better = of->better, .value = value};
+    return isnan(value) ? 0 : append(maker, round_value, own, NULL, -1);
+}
+
+/* What each job does and keeps, and how fairly: the harmonic mean (Luo, Gummaraju and Franklin,
+ * ISPASS 2001). */
+static int append_jobs(const struct maker *maker, const struct observation *own)
+{
+    const struct neighbours *jobs = maker->result->neighbours;
+    const struct arm *arm = source_of(maker);
+    double slowdowns = 0;
+    int rc = 0;
+    for (size_t j = 0; j < jobs->n && !rc; j++) {
+        const struct neighbour *job = &jobs->all[j];
+        const double kept = rounds_job_kept(maker->result, arm, own, j);
+        slowdowns += 1 / kept;
+        if (job->rate != job->kept)
+            rc = append_own(maker, own, job->rate, rounds_job_rate(maker->result, arm, own, j));
+        if (!rc && !arm->alone)
+            rc = append_own(maker, own, job->kept, kept);
+    }
+    return rc ? rc : append_own(maker, own, jobs->fairness, (double)jobs->n / slowdowns);
 }
 
 /* Metrics that need a baseline do not apply to baselines. */
@@ -319,7 +374,10 @@ static int append_round(const struct maker *maker, const struct observation *own
     for (const struct metric_info *metric = metrics; metric->name && !rc; metric++)
         if (applies(arm_of(maker), metric))
             rc = append_metric(maker, metric, own, fields);
-    return rc ? rc : append_emitted(maker, own);
+    if (!rc && emitted(own) && maker->result->neighbours &&
+        source_of(maker)->bench == &maker->result->neighbours->bench)
+        rc = append_jobs(maker, own);
+    return rc ? rc : append_all_emitted(maker, own);
 }
 
 static int append_arm(const struct maker *maker)

@@ -9,6 +9,7 @@
 #include "harness/show/escape.h"
 #include "harness/verdict/advice.h"
 #include "harness/verdict/runs/dosing.h"
+#include "harness/verdict/runs/mix.h"
 #include "harness/verdict/runs/sizing.h"
 #include "harness/verdict/runs/tune.h"
 
@@ -120,6 +121,66 @@ static void sizing_add_to_doc(const struct analysis *analysis, struct doc *doc)
         sizing_add_point(&curves, i, table);
 }
 
+static void mix_add_arm(const struct analysis *analysis, size_t index,
+                        const struct row *const *columns, size_t n, struct doc_table *table)
+{
+    const struct arm *arm = &analysis->result->arms[index];
+    const struct arm_rounds *rounds = &analysis->rounds.arms[index];
+    const bool ran = arm->plan.status == PLAN_OK && rounds->status <= STATUS_NOISY;
+    doc_row(table, DOC_PLAIN);
+    doc_cell(table, "%s%s", arm_name(arm), mix_is_pareto(analysis, index) ? "*" : "");
+    if (!ran) {
+        doc_put(table, table->n - 1, (unsigned)n + 2, rounds->reason);
+        return;
+    }
+    if (arm->alone)
+        doc_cell(table, "%s", "");
+    else
+        doc_cell(table, "%.2f", rounds->rate);
+    for (size_t i = 0; i < n; i++) {
+        const double value = rows_median(&analysis->rows, arm, columns[i]->metric);
+        if (isnan(value))
+            doc_cell(table, "%s", "");
+        else if (!strcmp(columns[i]->unit, "ratio"))
+            doc_share(table, value);
+        else
+            doc_si(table, value);
+    }
+}
+
+static void mix_add_to_doc(const struct analysis *analysis, struct doc *doc)
+{
+    enum { MOST = 12 };
+    const struct result *result = analysis->result;
+    const struct rows *rows = &analysis->rows;
+    const struct row *columns[MOST];
+    size_t n = 0, any = 0;
+    while (any + 1 < result->narms &&
+           (result->arms[any].alone || analysis->rounds.arms[any].status > STATUS_NOISY))
+        any++;
+    for (size_t i = 0; i < rows->n && n < MOST; i++) {
+        const struct row *row = &rows->row[i];
+        const struct bench_metric *metric = bench_metric_find(row->arm->bench, row->metric);
+        if (row->arm == &result->arms[any] && metric && !metric->hidden)
+            columns[n++] = row;
+    }
+    doc_heading(doc, "jobs, %u round%s", result->rounds_done, result->rounds_done == 1 ? "" : "s");
+    doc_gap(doc);
+    struct doc_table *table = doc_table(doc);
+    doc_column(table, DOC_LABEL, "cores");
+    doc_column(table, DOC_NUMBER, "sum");
+    for (size_t i = 0; i < n; i++)
+        doc_column(table, DOC_NUMBER, "%s", columns[i]->metric);
+    doc_column(table, DOC_SENTENCE, "why not");
+    for (size_t i = 0; i < result->narms; i++)
+        if (!result->arms[i].is_control)
+            mix_add_arm(analysis, i, columns, n, table);
+    doc_text(doc,
+             "kept: rate relative to the job alone, by round; sum of these: weighted speed-up; "
+             "fairness: their harmonic mean; *: no other keeps more of one job and as much of "
+             "each");
+}
+
 void result_add_tables(const struct recorded *recorded, struct doc *doc)
 {
     if (recorded->result.purpose == PURPOSE_TUNE)
@@ -128,6 +189,8 @@ void result_add_tables(const struct recorded *recorded, struct doc *doc)
         sizing_add_to_doc(&recorded->analysis, doc);
     else if (recorded->result.purpose == PURPOSE_DOSE)
         dosing_add_to_doc(&recorded->analysis, doc);
+    else if (recorded->result.purpose == PURPOSE_MIX)
+        mix_add_to_doc(&recorded->analysis, doc);
     else
         run_add_to_doc(&recorded->analysis, doc);
 }

@@ -5,11 +5,13 @@
 
 #include "harness/lib/text.h"
 
-/* The arm's client as a limit: its CPUs, or the CPU of its busiest thread. NaN: there is none. */
-static double client_busy(const struct analysis *analysis, const struct arm *arm, bool *by_thread)
+/* The arm's client, of the job with that prefix, as a limit: its CPUs, or the CPU of its busiest
+ * thread. NaN: there is none. */
+static double client_busy(const struct analysis *analysis, const struct arm *arm,
+                          const char *prefix, bool *by_thread)
 {
-    double cpus = rows_median(&analysis->rows, arm, "client_cpus"),
-           thread = rows_median(&analysis->rows, arm, "client_thread");
+    double cpus = rows_median(&analysis->rows, arm, str_fmt("%sclient_cpus", prefix)),
+           thread = rows_median(&analysis->rows, arm, str_fmt("%sclient_thread", prefix));
     *by_thread = !(cpus > ODD_CLIENT_BUSY);
     return *by_thread ? thread : cpus;
 }
@@ -31,14 +33,15 @@ static bool find_shared_cpus(const struct result *result, struct findings *findi
     return false;
 }
 
-static void find_busy_clients(const struct analysis *analysis, struct findings *findings)
+static void find_busy_clients(const struct analysis *analysis, const char *prefix,
+                              struct findings *findings)
 {
     const struct result *result = analysis->result;
     struct finding finding = {.id = "client_limit", .severity = FINDING_DOUBT};
     double busiest = ODD_CLIENT_BUSY;
     bool by_thread;
     for (size_t i = 0; i < result->narms; i++) {
-        double busy = client_busy(analysis, &result->arms[i], &by_thread);
+        double busy = client_busy(analysis, &result->arms[i], prefix, &by_thread);
         if (!(busy > busiest))
             continue;
         busiest = busy;
@@ -79,7 +82,10 @@ void clients_find(const struct analysis *analysis, struct findings *findings)
     const struct result *result = analysis->result;
     if (bitset_empty(&result->client_cpus) || !result->narms)
         return;
-    if (!find_shared_cpus(result, findings))
-        find_busy_clients(analysis, findings);
-    find_repeated(result, findings);
+    const struct neighbours *jobs = result->neighbours;
+    const bool shared = find_shared_cpus(result, findings);
+    for (size_t j = 0; !shared && j < (jobs ? jobs->n : 1); j++)
+        find_busy_clients(analysis, jobs ? str_fmt("%s_", jobs->all[j].name) : "", findings);
+    if (!jobs)
+        find_repeated(result, findings);
 }

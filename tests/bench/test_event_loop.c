@@ -78,6 +78,28 @@ TEST(echoes_of_one_loop_on_one_cpu)
     expect_echoes(&scan, "epoll", 2);
 }
 
+static void tokenise(const char *where, double *prompts, double *p99_us, double *cpu_us)
+{
+    ENDED_BY(scan_end) struct scan scan;
+    const char *const pairs[] = {"connections=100", "prompt=5ms", where, NULL};
+    scan_run(&scan, &bench_event_loop, &machine, pairs, 0.4);
+    assert_int_equal(scan_count(&scan, "echo_rate"), 1);
+    *prompts = value_at(&scan, "prompts", "epoll", 100);
+    *p99_us = value_at(&scan, "echo_p99", "epoll", 100);
+    *cpu_us = value_at(&scan, "echo_cpu", "epoll", 100);
+}
+
+/* A prompt takes 5 ms of the loop, for which all 100 connections wait; or none of it. */
+TEST(prompts_stop_the_loop_that_tokenises_them)
+{
+    double prompts[2], p99_us[2], cpu_us[2];
+    tokenise("tokenise=loop", &prompts[0], &p99_us[0], &cpu_us[0]);
+    tokenise("tokenise=thread", &prompts[1], &p99_us[1], &cpu_us[1]);
+    assert_true(prompts[0] > 0 && prompts[1] > 0);
+    assert_true(p99_us[0] >= 5000);
+    assert_true(cpu_us[0] > 1.2 * cpu_us[1]);
+}
+
 /* The soft limit of open files is raised where the hard one allows it. */
 TEST(echoes_raise_the_limit_of_files)
 {

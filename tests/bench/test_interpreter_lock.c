@@ -51,11 +51,32 @@ TEST(interpreter_lock_released_or_without_unmaps)
     assert_true(isnan(longest_gap("unmap=none")));
 }
 
+/* Launches for each save. */
+static double launches_of_save(const char *save)
+{
+    ENDED_BY(scan_end) struct scan scan;
+    scan_run(&scan, &bench_interpreter_lock, &machine,
+             (const char *const[]){"unmap=none", save, NULL}, 0.4);
+    return scan_value(&scan, "launches", "") / scan_value(&scan, "saves", "");
+}
+
+/* A thread that saves lets about one launch pass between two saves; a process lets all pass. */
+TEST(interpreter_lock_held_by_a_save)
+{
+    if (!can_run())
+        skip();
+    double by_thread = launches_of_save("save=thread"), by_process = 0;
+    for (int tries = 0; tries < PATIENCE && !(by_process > 2 * by_thread); tries++)
+        by_process = launches_of_save("save=process");
+    assert_true(by_thread > 0 && by_process > 2 * by_thread);
+}
+
 /* `python` is the script that PATH has as python3; NULL: none. It is refused so. */
 static void expect_refused(const char *python, int code, const char *why)
 {
     ENDED_BY(scan_end) struct scan scan;
-    char path[600], *before = strdup(getenv("PATH"));
+    const char *found = getenv("PATH");
+    char path[600], *before = strdup(found ? found : "");
     put_text(path, "%s/bin/python3", fixture_dir);
     fixture_put("/bin/none", "");
     if (python) {

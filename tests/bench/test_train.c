@@ -13,7 +13,7 @@
 #include "tests/lib/patience.h"
 #include "tests/lib/unit.h"
 
-enum { RANKS = 3, WARM_UP = 2, STEPS = 12 };
+enum { RANKS = 3, WARM_UP = 2, STEPS = 12, STEPS_MOST = 64 };
 
 static const struct bench_machine nowhere; /* no CPU, no node */
 
@@ -24,9 +24,11 @@ struct rank {
     struct err err;
     struct barrier_rank view;
     struct peers peers;
-    unsigned warm_up, steps; /* numbers of steps */
-    unsigned sleep_us;       /* before each step */
-    uint64_t took_ns;        /* the shortest measured step */
+    unsigned warm_up, steps;     /* numbers of steps */
+    unsigned sleep_us;           /* before each step */
+    uint64_t took_ns;            /* the shortest measured step */
+    uint64_t cpu_ns[STEPS_MOST]; /* of each step */
+    unsigned done;
     int rc;
 };
 
@@ -62,8 +64,9 @@ static int run_steps(struct rank *rank, unsigned n, bool measuring)
     for (unsigned i = 0; i < n && !rc; i++) {
         struct sample sample = {0};
         (void)nanosleep(&(struct timespec){.tv_nsec = rank->sleep_us * 1000L}, NULL);
-        uint64_t start_ns = clock_now_ns();
+        uint64_t start_ns = clock_now_ns(), cpu_ns = clock_thread_cpu_ns();
         rc = bench_train.step(&rank->ctx, 1, &sample);
+        rank->cpu_ns[rank->done++] = clock_thread_cpu_ns() - cpu_ns;
         uint64_t took_ns = clock_now_ns() - start_ns;
         rank->took_ns = measuring && took_ns < rank->took_ns ? took_ns : rank->took_ns;
         if (!rc && (sample.iters != 1 || sample.ops != 64 || sample.bytes != sizeof(float) * 2048))
@@ -182,6 +185,45 @@ TEST(train_step_takes_the_ring_s_time)
         assert_true(ranks[r].took_ns > 13980000);
     }
     team_free(ranks);
+}
+
+/* How many steps of 34 collected: a walk over 16 MiB takes far longer than the rest of a step. */
+static unsigned count_collections(const struct rank *rank, unsigned first)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < rank->done; i++) {
+        bool collected = rank->cpu_ns[i] > 2000000;
+        n += collected;
+        if (collected != (i % 16 == first))
+            n += 100;
+    }
+    return n;
+}
+
+static void expect_collections(const char *when, unsigned each, unsigned apart)
+{
+    struct rank ranks[RANKS];
+    team_init(ranks);
+    for (unsigned r = 0; r < RANKS; r++) {
+        ranks[r].steps = 32;
+        assert_int_equal(opts_set_pair(bench_train.opts, ranks[r].params, "heap=16M", NULL), 0);
+        assert_int_equal(opts_set_pair(bench_train.opts, ranks[r].params, when, NULL), 0);
+    }
+    team_live(ranks);
+    for (unsigned r = 0; r < RANKS; r++) {
+        assert_int_equal(ranks[r].rc, 0);
+        assert_int_equal(count_collections(&ranks[r], each ? r * apart : 16),
+                         r && apart ? 2 : each);
+    }
+    team_free(ranks);
+}
+
+/* Of 34 steps, every 16th collects: three steps from the first one on, or two from the others. */
+TEST(train_collects_before_steps_of_its_own_or_the_same)
+{
+    expect_collections("collect=own", 3, 5);
+    expect_collections("collect=same", 3, 0);
+    expect_collections("collect=frozen", 0, 0);
 }
 
 /* The harness ensures equal numbers of steps; otherwise different steps were compared. */

@@ -29,6 +29,18 @@ grep -q ',weight_load,.*variant=sick' one/weight_load/rows.csv || fail "no row o
 [ -z "$(awk 'length > 80' out)" ] || fail "wider than 80 columns: $(cat out)"
 wait_for 20 none_of_this_test '__worker\|bench grain' || fail "a load is left"
 
+# A cure does the same work as the sick variant: prompts, checkpoints, steps. Doctor sees none of them.
+others=(tokenizer_loop rank_collects checkpoint_thread)
+"$CONTEND_BINARY" run incident "${others[@]}" --max-time 5 -o others > out 2> log
+for name in "${others[@]}"; do
+    one=$(jq -c ".[] | select(.incident == \"$name\")" others/incidents.json)
+    if [ "$name" = checkpoint_thread ] && grep -q 'python3\|lock' <(jq -r .reason <<< "$one"); then
+        continue
+    fi
+    jq -e '[.sick, .cured, .witness_sick, .witness_cured] | all(. != null and . > 0)' <<< "$one" > nothing ||
+        fail "$name: $one $(cat log)"
+done
+
 # Nothing was measured.
 expect 3 '^skipped: only a hypervisor' "$CONTEND_BINARY" run incident steal -o none
 [ "$(jq -r '.[] | .end' none/incidents.json)" = skipped ] || fail "steal alone: $(cat none/incidents.json)"

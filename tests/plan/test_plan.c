@@ -498,24 +498,27 @@ TEST(plan_sets_cores_apart_for_clients)
 {
     static const struct {
         const char *machine, *cpus;
-        unsigned workers, cores, reserve;
+        unsigned workers, cores, reserve, background;
         const char *rest, *apart; /* rest: NULL = an error */
     } cases[] = {
-        {"package:1 core:8 pu:2", NULL, 2, 0, 0, "0-13", "14-15"},
-        {"package:2 core:8 pu:1", NULL, 2, 0, 0, "0-13", "14-15"},
-        {"package:2 core:8 pu:1", "4-7", 2, 0, 0, "4-6", "7"},
-        {"package:1 core:2 pu:1", NULL, 1, 0, 0, "0", "1"},
-        {"package:1 core:2 pu:1", NULL, 2, 0, 0, "", "0-1"}, /* a server would have no core */
-        {"package:1 core:4 pu:1", NULL, 2, 0, 2, "", "0-3"},
-        {"package:1 core:4 pu:1", NULL, 4, 3, 0, "0", "1-3"},
-        {"package:1 core:4 pu:1", NULL, 1, 4, 0, NULL, NULL},
-        {"package:1 core:4 pu:1", NULL, 1, 2, 2, NULL, NULL},
-        {"package:1 core:4 pu:1", "9", 1, 1, 0, NULL, NULL},
+        {"package:1 core:8 pu:2", NULL, 2, 0, 0, 0, "0-13", "14-15"},
+        {"package:2 core:8 pu:1", NULL, 2, 0, 0, 0, "0-13", "14-15"},
+        {"package:2 core:8 pu:1", "4-7", 2, 0, 0, 0, "4-6", "7"},
+        {"package:1 core:2 pu:1", NULL, 1, 0, 0, 0, "0", "1"},
+        {"package:1 core:2 pu:1", NULL, 2, 0, 0, 0, "", "0-1"}, /* a server would have no core */
+        {"package:1 core:2 pu:1", NULL, 1, 0, 0, 1, "", "0-1"}, /* the background would have none */
+        {"package:1 core:4 pu:1", NULL, 2, 0, 0, 1, "0-2", "3"},
+        {"package:1 core:4 pu:1", NULL, 2, 0, 2, 0, "", "0-3"},
+        {"package:1 core:4 pu:1", NULL, 4, 3, 0, 0, "0", "1-3"},
+        {"package:1 core:4 pu:1", NULL, 1, 4, 0, 0, NULL, NULL},
+        {"package:1 core:4 pu:1", NULL, 1, 2, 2, 0, NULL, NULL},
+        {"package:1 core:4 pu:1", "9", 1, 1, 0, 0, NULL, NULL},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         AUTO(topo) topo = fixture_topo(cases[i].machine, NULL);
         struct plan_request request = {.workers = cases[i].workers,
-                                       .reserve_cores = cases[i].reserve};
+                                       .reserve_cores = cases[i].reserve,
+                                       .background = cases[i].background};
         struct bitset apart = {0};
         if (cases[i].cpus)
             assert_int_equal(bitset_parse(cases[i].cpus, &request.cpus, NULL), 0);

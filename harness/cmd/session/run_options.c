@@ -142,6 +142,14 @@ static const char *const device_names[] = {"auto",
 const struct opt run_option_table[] = {
     BEFORE_COMMAND_OPTIONS,
     COMMAND_OPTIONS(run_options, command),
+    OPT_TEXTS("job", run_options, jobs, "NAME='[OPTIONS] -- COMMAND'",
+              "In place of a command: jobs that run at once, each with options of its own as "
+              "above, with copies (-n) and a share of the cores (--share)",
+              .level = OPT_RARE),
+    OPT_TEXT("protect", run_options, protect, NULL, "'METRIC PERCENT'",
+             "With --job: recommend what keeps this metric so near to that of its job alone, as "
+             "in 'server_p99 10%'",
+             .level = OPT_RARE),
     OPT_FLAG("sample", run_options, sample, NULL,
              "Run the sample worker that contend brings (a Python script) as the command",
              .level = OPT_RARE),

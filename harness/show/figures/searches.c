@@ -5,6 +5,7 @@
 #include "harness/show/figures/dat.h"
 #include "harness/show/figures/series.h"
 #include "harness/verdict/runs/dosing.h"
+#include "harness/verdict/runs/mix.h"
 #include "harness/verdict/runs/sizing.h"
 
 /* Line chart of the throughput that each placement keeps, over the dose of contention. */
@@ -173,5 +174,56 @@ int figure_sizing(const struct figure_data *data, FILE *out, struct err *err)
     put_points(curves.solo, curves.n, 0, 1, out);
     if (several)
         put_points(curves.all, curves.n, 1, share, out);
+    return 0;
+}
+
+/* Line chart of what each of several jobs keeps, over the cores of the first. */
+
+/* Cores of the first job under the arm, "4+12"; 0 = they are not divided by jobs. */
+static unsigned first_cores(const struct arm *arm)
+{
+    unsigned cores = 0;
+    return arm->variant && sscanf(arm->variant->name, "%u+", &cores) == 1 ? cores : 0;
+}
+
+static void put_kept(const struct analysis *analysis, size_t line, const char *metric, FILE *out)
+{
+    curves_put_line(line, out);
+    for (size_t i = 0; i < analysis->result->narms; i++) {
+        const struct arm *arm = &analysis->result->arms[i];
+        const struct row *row = first_cores(arm) ? rows_find(&analysis->rows, arm, metric) : NULL;
+        if (row && !isnan(row->median))
+            curves_put_point(first_cores(arm), row->median, row->ci_low, row->ci_high, out);
+    }
+}
+
+int figure_mix(const struct figure_data *data, FILE *out, struct err *err)
+{
+    const struct rows *rows = &data->analysis->rows;
+    struct curves curves = {.y.label = "rate relative to the job alone"};
+    const char *jobs[NEIGHBOURS_MOST];
+    const struct arm *of = NULL;
+    size_t njobs = 0;
+    for (size_t i = 0; i < rows->n && njobs < NEIGHBOURS_MOST; i++) {
+        const struct row *row = &rows->row[i];
+        if (!first_cores(row->arm) || !mix_kept_by(row->metric))
+            continue;
+        of = of ? of : row->arm;
+        if (row->arm == of)
+            jobs[njobs++] = row->metric;
+        curves.x_ends[1] = fmax(curves.x_ends[1], first_cores(row->arm) * 1.05);
+        curves.y_ends[1] = fmax(curves.y_ends[1], fmax(1, row->median) * 1.12);
+    }
+    if (!njobs)
+        return err_set(err, -ENODATA, "cores were not divided among the jobs");
+    for (size_t j = 0; j < njobs; j++)
+        (void)names_add(&curves.names, str_fmt("%.*s", (int)mix_kept_by(jobs[j]), jobs[j]));
+    curves.x.label =
+        str_fmt("cores of %.*s; the others have the rest", (int)mix_kept_by(jobs[0]), jobs[0]);
+    dat_put_heading(data, "what each job keeps, by the cores of the first", of->planned_workers,
+                    "Medians of the rounds", CURVES_COLUMNS, out);
+    curves_put_axes(&curves, out);
+    for (size_t j = 0; j < njobs; j++)
+        put_kept(data->analysis, j, jobs[j], out);
     return 0;
 }

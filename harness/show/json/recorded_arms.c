@@ -95,6 +95,8 @@ static const struct bench *make_bench(struct recorded *recorded, const char *nam
         return NULL;
     if (known)
         *bench = *known;
+    else
+        bench->runs_command = !strcmp(name, NEIGHBOURS_BENCH);
     bench->name = name;
     bench->ops_unit = json_value_text_of(said, "ops_unit");
     bench->rate_unit =
@@ -194,6 +196,7 @@ static int fill_variant(struct recorded *recorded, size_t index, const char *nam
         variant_take_name(variant, arms[index].placement, name);
     else
         text_set(variant->name, "%s", name);
+    arms[index].alone = purpose == PURPOSE_MIX && !strncmp(name, ARM_ALONE, strlen(ARM_ALONE));
     arms[index].variant = variant;
     return 0;
 }

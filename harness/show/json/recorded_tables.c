@@ -259,6 +259,8 @@ static int add_metric(struct recorded *recorded, size_t arm, const struct round_
     for (const struct bench_metric *client = client_metrics; is_named && client->name; client++)
         if (!strcmp(client->name, value->metric))
             longer[n] = *client;
+        else if (strstr(value->metric, client->name)) /* of one of several jobs */
+            longer[n].hidden = client->hidden;
     bench->metrics = longer;
     return 0;
 }

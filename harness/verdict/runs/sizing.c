@@ -67,8 +67,7 @@ static int parse_cores(const char *text, unsigned *cores, size_t *n, struct err 
                          text, SIZING_MOST);
 }
 
-/* 1, 2, 3, 4, 6, 8, 12, 16, ... below `most`, then `most`. */
-static size_t choose_cores(unsigned most, unsigned *cores)
+size_t sizing_choose_cores(unsigned most, unsigned cores[SIZING_MOST])
 {
     size_t n = 0;
     for (unsigned count = 1; count < most && n + 1 < SIZING_MOST; count = count < 4 ? count + 1
@@ -91,8 +90,7 @@ static int find_placement(const struct arms_request *request, enum placement *pl
     return err_set(err, -EINVAL, "no placement here binds workers to cores of their own");
 }
 
-/* Cores of the smallest slice for that number of workers; 0: the reason is in err. */
-static unsigned count_cores(const struct topo *topo, const struct arms_request *request,
+unsigned sizing_count_cores(const struct topo *topo, const struct arms_request *request,
                             enum placement placement, unsigned workers, struct err *err)
 {
     struct plan plan;
@@ -128,13 +126,13 @@ static int add_arms(struct sizing *sizing, const struct topo *topo,
     int rc = find_placement(request, &placement, err);
     if (rc)
         return rc;
-    most = count_cores(topo, request, placement, workers, err);
+    most = sizing_count_cores(topo, request, placement, workers, err);
     if (!most)
         return -EINVAL;
     if (sizing->cores)
         rc = parse_cores(sizing->cores, cores, &n, err);
     else
-        n = choose_cores(most, cores);
+        n = sizing_choose_cores(most, cores);
     if (!rc && workers == 1 && n && cores[n - 1] > most)
         rc = err_set(err, -EINVAL, "a worker alone has %u cores at most here, not %u", most,
                      cores[n - 1]);

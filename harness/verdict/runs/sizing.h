@@ -48,6 +48,12 @@ struct sizing {
     struct variant variants[2 * SIZING_MOST];
 };
 
+/* 1, 2, 3, 4, 6, 8, 12, 16, ... below `most`, then `most`. Returns how many. */
+size_t sizing_choose_cores(unsigned most, unsigned cores[SIZING_MOST]);
+/* Cores of the smallest slice for that number of workers; 0: the reason is in err. */
+unsigned sizing_count_cores(const struct topo *topo, const struct arms_request *request,
+                            enum placement placement, unsigned workers, struct err *err);
+
 /* Adds the arms: for struct arrange, `arg` is the struct sizing. Uses the first placement of the
  * request that binds workers to cores of their own. */
 int sizing_arrange(void *arg, const struct topo *topo, const struct arms_request *request,

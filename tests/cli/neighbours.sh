@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# contend run --job: unlike jobs at once, each judged beside itself alone. Their numbers are known: a prints the same
+# always, b its number of threads.
+. tests/lib/cli.sh
+needs python3
+export CONTEND_LIBCUDA=/nowhere CONTEND_LIBNVML=/nowhere
+unset OMP_NUM_THREADS
+
+cpus=$(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0))[:2], sep=",")')
+[ "${cpus/,/}" != "$cpus" ] || skip "one CPU"
+run=("$CONTEND_BINARY" run --no-canary --no-plots --host h --rounds 2 --time 0.05 --force --cpus "$cpus")
+number="--metric 'rate=rate ([0-9]+)' --ready line:up --load 'sh -c \"echo rate 10\"'"
+a="a=$number -- sh -c 'echo up; exec sleep 60'"
+b='b=--metric "threads ([0-9]+)" -- sh -c "echo threads ${OMP_NUM_THREADS:-7}"'
+
+# value VARIANT METRIC
+value() {
+    awk -F, -v variant="variant=$1" -v metric="$2" '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        index($at["params"] ";", variant ";") && $at["metric"] == metric { print $at["median"]; exit }' "$scratch/mix/rows.csv"
+}
+
+expect 0 'b_kept' "${run[@]}" --out "$scratch/mix" --job "$a" --job "$b" --protect 'b:kept 10%'
+for want in 'partition a_kept 1' 'partition b_kept 0.5' 'partition throughput 1.5' 'none b_kept 3.5' 'alone-b b_rate 2' \
+    'alone-a a_rate 10' 'sized b_kept 0.5'; do
+    read -r variant metric number <<< "$want"
+    expect_equal "$variant, $metric" "$(value "$variant" "$metric")" "$number"
+done
+expect_equal "none, fairness" "$(value none fairness)" "$(awk 'BEGIN { printf "%.9g", 2 / (1 + 1 / 3.5) }')"
+expect 0 'b_kept' "$CONTEND_BINARY" report "$scratch/mix"
+expect 0 '' "$CONTEND_BINARY" report --json "$scratch/mix"
+jq -e '.findings[] | select(.id == "mix")' "$scratch/mix/run.json" > /dev/null || fail "no finding 'mix'"
+
+# What is no job, and what does not go with jobs.
+refused() { # refused PATTERN OPTION...
+    local pattern=$1
+    shift
+    expect 2 "$pattern" "${run[@]}" --out "$scratch/bad" "$@"
+    [ ! -e "$scratch/bad" ] || fail "$pattern: a result was written"
+}
+refused '2 to 6 jobs' --job "$b"
+refused 'b: two are called so' --job "$b" --job "$b"
+refused 'is NAME=' --job "$a" --job '-- ls'
+refused "no command after '--'" --job "$a" --job 'c=ls'
+refused "no program 'nothere'" --job "$a" --job 'c=-- nothere'
+refused 'unknown placeholder' --job "$a" --job 'c=-- ls {nothing}'
+refused "no job has a metric 'b_p99'" --job "$a" --job "$b" --protect 'b:p99 10%'
+refused 'METRIC PERCENT' --job "$a" --job "$b" --protect b_kept
+refused '--job excludes' --job "$a" --job "$b" -- ls
+refused '--job excludes' --job "$a" --job "$b" -n 3
+refused '--protect needs --job' --protect 'b_kept 10%' -- ls
+
+# One job fails: its row says so, the others' alone stay.
+expect 3 'exit' "${run[@]}" --out "$scratch/mix" --job "$a" --job 'c=-- sh -c "exit 3"'
+finish
