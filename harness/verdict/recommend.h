@@ -25,14 +25,11 @@ struct slo {
 /* Parses "p99<=20ms" or "rps>=5000". -EINVAL */
 int slo_parse(const char *text, struct slo *slo, struct err *err);
 
-/* Does a row keep it: by its whole interval, where it has one? Unclear: the bound lies within. */
-enum slo_answer {
-    SLO_HOLDS,
-    SLO_BROKEN,
-    SLO_UNCLEAR,
-    SLO_OTHER_UNIT, /* only one of bound and row has a unit of time */
-    SLO_NOT_MEASURED
-};
+/*
+ * Does a row keep it: by its whole interval, where it has one? Unclear: the bound lies within.
+ * Other unit: only one of bound and row has a unit of time.
+ */
+enum slo_answer { SLO_HOLDS, SLO_BROKEN, SLO_UNCLEAR, SLO_OTHER_UNIT, SLO_NOT_MEASURED };
 enum slo_answer slo_judge(const struct slo *slo, const struct row *row); /* NULL = no row */
 /* The same for the run's --slo; SLO_HOLDS without one. */
 enum slo_answer slo_judge_arm(const struct analysis *analysis, const struct arm *arm);
