@@ -11,6 +11,7 @@
 #include "harness/lib/sys/log.h"
 #include "harness/lib/text.h"
 #include "harness/record/metric.h"
+#include "harness/verdict/recommend.h"
 
 static int subject_take_command(struct session *s);
 
@@ -33,7 +34,7 @@ static int find_program(const char *name, struct err *err)
     return err_set(err, -ENOENT, "no program '%.100s' in PATH", name);
 }
 
-/* The client of a server: its words, and names of metrics that others have. */
+/* The client of a server: its words, and the names of metrics. */
 static int check_load(const struct command_options *options, struct err *err)
 {
     struct command_metric all[COMMAND_METRICS_MOST];
@@ -42,10 +43,11 @@ static int check_load(const struct command_options *options, struct err *err)
             return err_set(err, -EINVAL,
                            "option '--metric': contend has a metric '%s': choose another name",
                            all[i].name);
-    if (!options->load)
-        return 0;
+    int rc = options->slo ? slo_parse(options->slo, &(struct slo){0}, err) : 0;
+    if (rc || !options->load)
+        return rc;
     char **words = command_split(options->load, err);
-    int rc = words ? find_program(words[0], err) : -EINVAL;
+    rc = words ? find_program(words[0], err) : -EINVAL;
     command_words_free(words, 0);
     return rc;
 }

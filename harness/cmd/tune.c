@@ -8,6 +8,7 @@
 #include "harness/cmd/session/session.h"
 #include "harness/cmd/subject.h"
 #include "harness/lib/sys/log.h"
+#include "harness/verdict/recommend.h"
 #include "harness/verdict/runs/sizing.h"
 
 /* Default time of the search including the fresh rounds. */
@@ -22,6 +23,7 @@ static int after_round(void *arg, const struct verdict *verdict, struct result *
 static void judge(const void *arg, const struct analysis *analysis, struct findings *findings)
 {
     tune_judge(arg, analysis, findings);
+    slo_find(analysis, findings);
 }
 
 static void after_arm(void *arg, struct result *result)
@@ -36,6 +38,7 @@ static void judge_cores(const void *arg, const struct analysis *analysis, struct
 {
     (void)arg;
     sizing_judge(analysis, findings);
+    slo_find(analysis, findings);
 }
 
 /* --cores: measures every number of cores in each round, without a search. */

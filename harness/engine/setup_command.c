@@ -47,6 +47,7 @@ int setup_commands(const struct run_options *options, struct run_setup *setup, s
                                            .ready_limit_s = options->setup_limit_s,
                                            .argv = options->commands[0]};
     setup->config.command = &setup->command;
+    setup->result.slo = options->command.slo;
     setup->result.neighbours = options->neighbours;
     setup->result.command =
         options->ncommands == 1 && !options->neighbours ? options->commands[0] : NULL;
@@ -59,9 +60,10 @@ const struct bench *setup_command_bench(const struct run_options *run_options, c
     const struct command_options *options = &run_options->command;
     const struct bench *bench = run_options->ncommands ? command_bench_find(name) : NULL;
     const char *unit = command_rate_unit(options);
+    size_t timed;
     if (!bench || (!unit && !options->load))
         return bench;
-    (void)command_bench_metrics(options, setup->command_metrics);
+    (void)command_bench_metrics(options, setup->command_metrics, &timed);
     setup->command_bench = *bench;
     setup->command_bench.metrics = setup->command_metrics;
     setup->command_bench.rate_unit = unit ? unit : bench->rate_unit;

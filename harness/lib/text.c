@@ -383,8 +383,9 @@ static double unit_seconds(const char *unit, size_t length)
     static const struct {
         const char *name;
         double seconds;
-    } units[] = {{"", 1},      {"s", 1},  {"ms", 1e-3}, {"us", 1e-6},
-                 {"ns", 1e-9}, {"m", 60}, {"min", 60},  {"h", 3600}};
+    } units[] = {{"", 1},           {"s", 1},         {"ms", 1e-3}, {"us", 1e-6},
+                 {"ns", 1e-9},      {"m", 60},        {"min", 60},  {"h", 3600},
+                 {"\u00b5s", 1e-6}, {"\u03bcs", 1e-6}}; /* the micro sign, and the Greek letter */
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
         if (strlen(units[i].name) == length && strncmp(units[i].name, unit, length) == 0)
             return units[i].seconds;
@@ -398,7 +399,7 @@ int units_parse_duration(const char *text, double *seconds, struct err *err)
     do {
         char *end;
         double value = strtod(at, &end);
-        size_t length = strspn(end, "himnsu");
+        size_t length = strspn(end, "himnsu\u00b5\u03bc");
         double unit = unit_seconds(end, length);
         /* strtod also takes signs, blanks, inf and hexadecimal. */
         bool plain = (isdigit((unsigned char)at[0]) || at[0] == '.') && !strpbrk(at, "xX");

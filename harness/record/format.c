@@ -108,7 +108,7 @@ static bool is_bytes(const char *unit)
 
 static bool has_none(const char *unit)
 {
-    static const char *const none[] = {"ratio", "count", "number", "1"};
+    static const char *const none[] = {"ratio", "count", "number", "1", ""};
     for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
         if (strcmp(unit, none[i]) == 0)
             return true;

@@ -361,6 +361,9 @@ static void report_gain(const struct basis *basis, struct finding *advice)
     add_loss(basis, advice);
     add_fixes(basis, advice);
     text_add(advice->sentence, ".");
+    if (recommendation->must_leave)
+        text_add(advice->sentence, " It is the fastest that holds --slo, which %s does not.",
+                 advice_reference(basis->analysis, recommendation));
     /* Beside two busy loops on 16 CPUs 13x, without them 8.3x: load slows a team that spins most.
      */
     if (evidence_is_disturbed(&recommendation->gain))
@@ -402,7 +405,7 @@ struct finding advice_make(const struct analysis *analysis, const struct arm *of
     struct finding advice = {.id = "placement", .value = NAN, .low = NAN, .high = NAN};
     if (recommendation->reference < 0)
         return advice;
-    if (recommendation->best < 0)
+    if (recommendation->best < 0 && !analysis->result->slo)
         report_same_plans(&basis, &advice);
     else if (!recommend_applies(recommendation))
         advice_report_none(analysis, recommendation, &advice);

@@ -111,11 +111,12 @@ static void choose_reference(const struct choice *choice)
     }
 }
 
-/* Neither failed nor cut off, and its plan differs from the reference's. */
+/* Neither failed nor cut off, within --slo, and its plan differs from the reference's. */
 static bool is_candidate(const struct choice *choice, int arm)
 {
     const struct arm *arms = choice->result->arms;
     return takes_part(choice, arm) && effort_of(choice, arm) > 0 &&
+           slo_judge_arm(choice->analysis, &arms[arm]) == SLO_HOLDS &&
            rounds_of(choice, arm)->status <= STATUS_NOISY &&
            (arm == choice->recommendation->reference ||
             !arm_same_plan(&arms[arm], &arms[choice->recommendation->reference]));
@@ -136,7 +137,7 @@ enum support { GAIN_SHOWN, ROUNDS_AGREE, ANY_ROUNDS };
 static bool has_evidence(const struct choice *choice, int arm, enum support least)
 {
     int reference = choice->recommendation->reference;
-    if (arm == reference || choice->recommendation->reference_failed || least == ANY_ROUNDS)
+    if (arm == reference || choice->recommendation->must_leave || least == ANY_ROUNDS)
         return true;
     const struct evidence gain = ratio_of(choice, reference, arm);
     return !evidence_is_disturbed(&gain) || gain.outcome == OUTCOME_FASTER ||
@@ -156,7 +157,7 @@ static bool choose_best(const struct choice *choice, enum support least)
     if (!recommendation->reference_failed)
         recommendation->best_gain =
             ratio_of(choice, recommendation->reference, recommendation->best);
-    return recommendation->reference_failed || recommendation->best_gain.outcome == OUTCOME_FASTER;
+    return recommendation->must_leave || recommendation->best_gain.outcome == OUTCOME_FASTER;
 }
 
 static bool is_simpler(const struct choice *choice, int arm, int than)
@@ -172,7 +173,7 @@ static bool is_enough(const struct choice *choice, int arm)
     const struct evidence behind = ratio_of(choice, arm, recommendation->best);
     if (!behind.rounds || (behind.ratio > 1 + result_within(choice->result) && !(behind.low <= 1)))
         return false;
-    if (recommendation->reference_failed || !recommendation->is_default)
+    if (recommendation->must_leave || !recommendation->is_default)
         return true;
     const struct evidence gain = ratio_of(choice, recommendation->reference, arm);
     return gain.outcome == OUTCOME_FASTER;
@@ -200,6 +201,9 @@ static void choose(const struct choice *choice)
     choose_reference(choice);
     if (recommendation->reference < 0)
         return;
+    const struct arm *reference = &choice->result->arms[recommendation->reference];
+    recommendation->must_leave =
+        recommendation->reference_failed || slo_judge_arm(choice->analysis, reference) != SLO_HOLDS;
     bool any = choose_best(choice, GAIN_SHOWN) || choose_best(choice, ROUNDS_AGREE);
     if (!any && !(recommendation->best_gain.low > 1))
         (void)choose_best(choice, ANY_ROUNDS);
@@ -284,8 +288,16 @@ int clear_simpler(const struct analysis *analysis, const struct recommendation *
 /* True if no further round could change the recommendation. */
 static bool is_decided(const struct analysis *analysis, const struct recommendation *recommendation)
 {
-    if (recommendation->reference < 0 || recommendation->best < 0)
+    const struct result *result = analysis->result;
+    const int reference = recommendation->reference;
+    if (reference < 0)
         return true;
+    for (const struct arm *arm = result->arms; arm < result->arms + result->narms; arm++)
+        if (recommend_competes(result, &result->arms[reference], arm) && !arm->idle &&
+            slo_judge_arm(analysis, arm) == SLO_UNCLEAR)
+            return false;
+    if (recommendation->best < 0)
+        return !result->slo || analysis->rounds.arms[reference].n >= SEQUENTIAL_LEAST;
     if (recommendation->disturbed ||
         (!recommendation->reference_failed && recommendation->best_gain.rounds < SEQUENTIAL_LEAST))
         return false;

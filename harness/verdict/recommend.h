@@ -14,6 +14,29 @@
 
 #include "harness/verdict/evidence.h"
 
+/* A bound on the rows of a metric; what is recommended keeps it (slo.c). */
+struct slo {
+    char metric[32];
+    bool at_least; /* the value is the least, not the most */
+    bool is_time;  /* the value is in seconds, and for rows in seconds */
+    double value;
+};
+
+/* Parses "p99<=20ms" or "rps>=5000". -EINVAL */
+int slo_parse(const char *text, struct slo *slo, struct err *err);
+
+/*
+ * Does a row keep it: by its whole interval, where it has one? Unclear: the bound lies within.
+ * Other unit: only one of bound and row has a unit of time.
+ */
+enum slo_answer { SLO_HOLDS, SLO_BROKEN, SLO_UNCLEAR, SLO_OTHER_UNIT, SLO_NOT_MEASURED };
+enum slo_answer slo_judge(const struct slo *slo, const struct row *row); /* NULL = no row */
+/* The same for the run's --slo; SLO_HOLDS without one. */
+enum slo_answer slo_judge_arm(const struct analysis *analysis, const struct arm *arm);
+
+/* Appends where the run's --slo holds or, if nowhere, which arm is the nearest. */
+void slo_find(const struct analysis *analysis, struct findings *findings);
+
 /*
  * For arms with the same benchmark, parameters and number of workers. In a tune: for all arms of
  * its fresh rounds, and only those. Arms are indices in result->arms, -1 = none.
@@ -22,6 +45,7 @@ struct recommendation {
     int reference;         /* what gains are relative to: `none`, the default, else the slowest */
     bool is_default;       /* the reference is `none` */
     bool reference_failed; /* it gave no rate: it failed, or was cut off, in all rounds */
+    bool must_leave;       /* it failed, or does not surely hold --slo: what does may be slower */
     int best;              /* the fastest that may be recommended */
     int arm;               /* recommended; = reference: leave it as it is; -1: no evidence */
     int next;              /* the next simplest after `arm` */

@@ -187,6 +187,8 @@ static int judge(const struct analysis *measured, const struct topo *topo, struc
         return rc;
     if (of_placements)
         add_placement(measured, findings);
+    if (of_placements || result->variants) /* others have what they find before it */
+        slo_find(measured, findings);
     busy_find(measured, findings);
     scaling_find(measured, findings);
     for (size_t i = 0; i < result->narms; i++)

@@ -47,6 +47,14 @@ try 0 rps named --metric 'rps=rate=([0-9.]+)' --metric 'size=size ([0-9.]+)' -- 
 expect_equal "named" "$(cell "$scratch/named/rows.csv" none 1 size median)" 0
 try 2 "contend has a metric 'steal'" none --metric 'a=(1)' --metric 'steal=(2)' -- true
 
+# What a placement sets for a server is not its client's, which has contend's own environment.
+show='OMP ${OMP_NUM_THREADS-unset} GPU ${CUDA_VISIBLE_DEVICES-unset} ${CONTEND_WORKER-unset} ${MINE-unset}'
+MINE=4 expect 0 'runs/s' env -u OMP_NUM_THREADS "$CONTEND_BINARY" run --workers 2 --placement "sized" --no-baselines \
+    "${common[@]}" --out "$scratch/env" --ready 'tcp:{port}' --load "sh -c 'echo \"$show\"; exec $(printf '%s' "$load" | tr -d "'" | sed 's/ rate=25.*//')'" \
+    -- sh -c "echo \"$show\"; exec python3 tests/lib/server.py {port}"
+said env/command-output/sized-2-worker0.txt '^OMP [0-9]+ GPU .* 0 4$'
+said env/command-output/sized-2-worker0-client.txt '^OMP unset GPU unset unset 4$'
+
 # Ways to be ready: an answer after some refusals, a line, and a port that opens late.
 for how in 'http://localhost:{port}/health health=3' 'line:^up wait=0.3' 'tcp:{port} wait=0.3'; do
     read -r ready option <<< "$how"

@@ -60,10 +60,25 @@ TEST(units_parse_duration)
     static const struct {
         const char *text;
         double seconds;
-    } want[] = {{"0", 0},        {"2", 2},        {"1.5s", 1.5}, {"200ms", 0.2}, {"50us", 50e-6},
-                {"10ns", 10e-9}, {"2m", 120},     {"0.5m", 30},  {".5", 0.5},    {"1e-3", 1e-3},
-                {"1e3ms", 1},    {"3600s", 3600}, {"1h", 3600},  {"90m", 5400},  {"5min", 300},
-                {"1h30m", 5400}, {"5m30s", 330}};
+    } want[] = {{"0", 0},
+                {"2", 2},
+                {"1.5s", 1.5},
+                {"200ms", 0.2},
+                {"50us", 50e-6},
+                {"10ns", 10e-9},
+                {"2m", 120},
+                {"0.5m", 30},
+                {".5", 0.5},
+                {"1e-3", 1e-3},
+                {"1e3ms", 1},
+                {"3600s", 3600},
+                {"1h", 3600},
+                {"90m", 5400},
+                {"5min", 300},
+                {"1h30m", 5400},
+                {"5m30s", 330},
+                {"50\u00b5s", 50e-6},
+                {"1.5\u03bcs", 1.5e-6}};
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
         double seconds = -1;
         assert_int_equal(units_parse_duration(want[i].text, &seconds, NULL), 0);

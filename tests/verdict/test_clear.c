@@ -212,3 +212,28 @@ TEST(each_comes_first_in_one_of_two_rounds)
             assert_int_equal(one[i], two[ARMS - 1 - i]);
     }
 }
+
+/* It is not clear whether cores, in rounds of 11 and 13 ms, holds the bound. */
+TEST(a_bound_that_may_hold_is_open)
+{
+    static const double step_ms[3][2] = {{100, 100}, {10, 10}, {11, 13}};
+    static const enum placement three[] = {PLACE_NONE, PLACE_PARTITION, PLACE_CORES};
+    EMPTY_RESULT(result);
+    for (size_t i = 0; i < 3; i++)
+        (void)fixture_add_arm(&result, three[i], 2, false);
+    for (unsigned round = 0; round < SEQUENTIAL_LEAST; round++) {
+        for (size_t i = 0; i < 3; i++)
+            (void)fixture_add_even_round(&result, i, round, step_ms[i][round % 2], 4);
+        result.rounds_done = round + 1;
+        ANALYSED(analysis, &result);
+        result.slo = "step_time<=1ms"; /* broken by all, by as many rounds as a verdict needs */
+        assert_int_equal(clear_is_reached(&analysis), round + 1 == SEQUENTIAL_LEAST);
+    }
+    ANALYSED(analysis, &result);
+    result.slo = NULL;
+    assert_true(clear_is_reached(&analysis));
+    result.slo = "step_time<=12ms";
+    assert_false(clear_is_reached(&analysis));
+    result.arms[2].idle = true; /* out, as it is too far behind */
+    assert_true(clear_is_reached(&analysis));
+}

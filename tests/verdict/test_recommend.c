@@ -136,6 +136,38 @@ TEST_OF_RESULT(recommend_takes_what_load_explains_off_few_rounds)
     assert_true(recommendation.disturbed);
 }
 
+/* Not the fastest, which breaks the bound; nor what may break it. */
+TEST_OF_RESULT(recommend_takes_the_fastest_that_holds_a_bound)
+{
+    (void)add_even(PLACE_NONE, 100);
+    (void)add_even(PLACE_PARTITION, 10);
+    (void)add(PLACE_CORES, 11, 13, 11);
+    (void)add_even(PLACE_SIZED, 20);
+    by_hand.result.slo = "step_time>=12ms";
+    assert_int_equal(recommended(), PLACE_SIZED);
+    assert_int_equal(by_hand.result.arms[recommendation.best].placement, PLACE_SIZED);
+    assert_near(recommendation.gain.ratio, 5);
+    assert_false(recommendation.must_leave);
+    by_hand.result.slo = "step_time>=1s";
+    assert_int_equal(recommended(), PLACEMENTS);
+    assert_int_equal(recommendation.best, -1);
+}
+
+/* A default that breaks it is left, also for something slower. */
+TEST_OF_RESULT(recommend_leaves_a_default_that_breaks_a_bound)
+{
+    (void)add_even(PLACE_NONE, 10);
+    (void)add_even(PLACE_PARTITION, 9);
+    (void)add_even(PLACE_SIZED, 20);
+    by_hand.result.slo = "step_time>=12ms";
+    assert_int_equal(recommended(), PLACE_SIZED);
+    assert_true(recommendation.must_leave && recommend_applies(&recommendation));
+    assert_near(recommendation.gain.ratio, 0.5);
+    const struct finding advice = advice_make(&by_hand.analysis, by_hand.result.arms);
+    assert_has(advice.sentence, "It is the fastest that holds --slo, which the default does not.");
+    assert_has(advice.command, "--placement sized");
+}
+
 enum { ROUNDS = 9 };
 
 /* A default and a placement with these gains, in rounds that were all disturbed but those of the

@@ -22,6 +22,7 @@ struct command_options {
     const char *line;        /* expression: only lines that match count as steps; NULL = all */
     bool by_lines;           /* each line is a step */
     const char *less_is_better; /* names of metrics; "" = the first; NULL = none */
+    const char *slo;            /* "p99<=20ms", what a recommendation holds; NULL = nothing */
     double duration_s;          /* SIGTERM after this time; 0 = the command ends by itself */
     double grace_s;             /* from SIGTERM to SIGKILL */
     const char *load;           /* words of a client: the command is its server; NULL = no server */
@@ -45,6 +46,10 @@ struct command_options {
     OPT_TEXT("less-is-better", owner, member.less_is_better, NULL, "[NAME,..]",                    \
              "The number is a time or a cost, not a rate; or the numbers of these names are",      \
              .bare = true, .level = OPT_RARE),                                                     \
+    OPT_TEXT("slo", owner, member.slo, NULL, "NAME<=VALUE",                                        \
+             "Recommend only what holds this bound on a --metric, as in 'p99<=20ms' or "            \
+             "'rps>=5000'; 'tune --cores': the fewest cores that do",                              \
+             .level = OPT_RARE),                                                                   \
     OPT_FLAG("steps-by-lines", owner, member.by_lines, NULL,                                       \
              "Each line that the command prints is a step", .level = OPT_RARE),                    \
     OPT_TEXT("line", owner, member.line, NULL, "REGEX",                                            \

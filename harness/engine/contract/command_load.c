@@ -63,19 +63,18 @@ static int check_name(const struct command_metric *all, size_t i, const char *te
     return 0;
 }
 
-/* Each name of --less-is-better must be a metric's. */
-static int check_less(const struct command_options *options, const struct command_metric *all,
-                      size_t n, struct err *err)
+/* Each name of that option's list must be a metric's. */
+static int check_names(const char *option, const char *names, const struct command_metric *all,
+                       size_t n, struct err *err)
 {
     const char *known = "";
     for (size_t i = 0; i < n; i++)
         str_add(&known, ",", "%s", all[i].name);
-    for (const char *at = options->less_is_better; at && *at; at += strspn(at, ",")) {
+    for (const char *at = names; at && *at; at += strspn(at, ",")) {
         size_t length = strcspn(at, ",");
         if (!is_listed(known, str_fmt("%.*s", (int)length, at)))
-            return err_set(err, -EINVAL,
-                           "option '--less-is-better': no --metric is called '%.*s'; known: %s",
-                           length < 40 ? (int)length : 40, at, known[0] ? known : "none");
+            return err_set(err, -EINVAL, "option '--%s': no --metric is called '%.*s'; known: %s",
+                           option, length < 40 ? (int)length : 40, at, known[0] ? known : "none");
         at += length;
     }
     return 0;
@@ -95,7 +94,10 @@ int command_check_metrics(const struct command_options *options, struct err *err
         if (!rc)
             rc = command_check_expression("metric", all[i].regex, true, err);
     }
-    return rc ? rc : check_less(options, all, n, err);
+    const char *slo = options->slo ? options->slo : "";
+    if (!rc)
+        rc = check_names("less-is-better", options->less_is_better, all, n, err);
+    return rc ? rc : check_names("slo", str_fmt("%.*s", (int)strcspn(slo, "<>"), slo), all, n, err);
 }
 
 const struct bench_metric client_metrics[CLIENT_METRICS + 1] = {
@@ -105,7 +107,7 @@ const struct bench_metric client_metrics[CLIENT_METRICS + 1] = {
 };
 
 size_t command_bench_metrics(const struct command_options *options,
-                             struct bench_metric out[COMMAND_BENCH_METRICS])
+                             struct bench_metric out[COMMAND_BENCH_METRICS], size_t *timed)
 {
     struct command_metric all[COMMAND_METRICS_MOST];
     size_t n = command_metrics(options, all), named = 0;
@@ -117,8 +119,14 @@ size_t command_bench_metrics(const struct command_options *options,
                                       .better = all[i].less_is_better ? "lower" : "higher",
                                       .gating = i > 0, /* the first is the throughput, too */
                                       .over = all[i].less_is_better ? OVER_MOST : OVER_SUM};
-    memcpy(&out[named], options->load ? client_metrics : &client_metrics[CLIENT_METRICS],
-           (options->load ? CLIENT_METRICS + 1 : 1) * sizeof(*out));
+    *timed = named + (options->load ? CLIENT_METRICS : 0);
+    memcpy(&out[named], client_metrics, (*timed - named) * sizeof(*out));
+    for (size_t i = 0; i < named; i++) {
+        out[*timed + i] = out[i];
+        out[*timed + i].unit = "s";
+        out[*timed + i].hidden = true; /* the table has a column already */
+    }
+    out[*timed + named] = (struct bench_metric){.name = NULL};
     return named;
 }
 

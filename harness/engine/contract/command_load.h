@@ -40,12 +40,13 @@ enum client_metric { CLIENT_CPUS, CLIENT_THREAD, CLIENT_SHARE, CLIENT_METRICS };
 extern const struct bench_metric client_metrics[CLIENT_METRICS + 1]; /* ends with name NULL */
 
 /*
- * Metrics that such a benchmark emits: those with names, then those of the client, if there is one.
- * Writes the end, too. Returns how many have names.
+ * Metrics that such a benchmark emits: those with names, then those of the client, if there is one;
+ * from *timed on those with names again, in seconds, for numbers with a unit of time. Writes the
+ * end, too. Returns how many have names.
  */
-enum { COMMAND_BENCH_METRICS = COMMAND_METRICS_MOST + CLIENT_METRICS + 1 };
+enum { COMMAND_BENCH_METRICS = 2 * COMMAND_METRICS_MOST + CLIENT_METRICS + 1 };
 size_t command_bench_metrics(const struct command_options *options,
-                             struct bench_metric out[COMMAND_BENCH_METRICS]);
+                             struct bench_metric out[COMMAND_BENCH_METRICS], size_t *timed);
 
 /* When a server is ready. */
 struct command_ready {

@@ -27,6 +27,8 @@ static int parse_words(struct neighbour *job, struct err *err)
     if (!rc && (cli.npositional || cli.help))
         rc = err_set(err, -EINVAL, "'%.60s' is no option of a job: its command follows '--'",
                      cli.help ? "--help" : cli.positional[0]);
+    if (!rc && job->options.slo)
+        rc = err_set(err, -EINVAL, "--slo is not for one of several jobs: see --protect");
     return rc ? rc : command_check(&job->options, err);
 }
 
@@ -59,7 +61,8 @@ static unsigned put_metrics(struct neighbours *all, struct neighbour *job, unsig
 {
     struct bench_metric own[COMMAND_BENCH_METRICS];
     const char *unit = command_rate_unit(&job->options);
-    const bool named = command_bench_metrics(&job->options, own) > 0;
+    size_t timed;
+    const bool named = command_bench_metrics(&job->options, own, &timed) > 0;
     job->first = n;
     for (const struct bench_metric *metric = own; metric->name; metric++) {
         all->metrics[n] = *metric;

@@ -418,10 +418,11 @@ static int command_check_run(struct bench_ctx *ctx)
     const struct run *run = ctx->state;
     struct bench_metric metrics[COMMAND_BENCH_METRICS];
     const unsigned n = run->measured.n;
-    size_t named = command_bench_metrics(&run->orders->command.options, metrics);
+    size_t timed, named = command_bench_metrics(&run->orders->command.options, metrics, &timed);
     const struct command_number *number = run->numbers.all + run->numbers.n - named;
     for (size_t i = 0; i < named && n; i++)
-        bench_emit(ctx, (unsigned)i, number[i].sum / n, NO_DIMS);
+        bench_emit(ctx, (unsigned)(i + (number[i].is_time ? timed : 0)), number[i].sum / n,
+                   NO_DIMS);
     if (!run->load_words || !n)
         return 0;
     double client_s = run->measured.client_s, server_s = run->measured.server_s;

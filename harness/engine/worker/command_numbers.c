@@ -100,13 +100,24 @@ static int read_file(struct command_numbers *numbers, struct err *err)
     return 0;
 }
 
-/* Only the first, a rate, must be above 0. */
+/* "12", or "1.5ms" and "1.5 ms", which are seconds then. False: no number. */
+static bool read_number(const char *text, double *value, bool *is_time)
+{
+    char *end;
+    *value = strtod(text, &end);
+    const char *digits = str_fmt("%.*s", (int)(end - text), text), *unit = end + strspn(end, " \t");
+    *is_time = *unit;
+    return end != text && isfinite(*value) &&
+           (!*unit || !units_parse_duration(str_fmt("%s%s", digits, unit), value, NULL));
+}
+
+/* Only the first, a rate, must be above 0. All runs have a unit of time, or none. */
 static int parse(const struct command_numbers *numbers, size_t i,
                  const struct command_output *output, double *value, struct err *err)
 {
-    const struct command_number *number = &numbers->all[i];
+    struct command_number *number = &numbers->all[i];
     const char *name = number->metric.name[0] ? str_fmt(" (%s)", number->metric.name) : "";
-    char *end;
+    const bool was_time = number->is_time;
     if (!number->text[0])
         return err_set(err, -ENODATA, "%s" NO_MATCH "%s%.170s", numbers->what, name,
                        command_output_format_last(output));
@@ -115,11 +126,12 @@ static int parse(const struct command_numbers *numbers, size_t i,
                        "the line with %s's metric%s, '%.40s...', is longer than %d "
                        "characters: print the number on a line of its own",
                        numbers->what, name, number->text, COMMAND_LINE_MAX - 1);
-    *value = strtod(number->text, &end);
-    end += strspn(end, " \t");
-    if (end == number->text || *end || !isfinite(*value) || (!i && *value <= 0))
+    if (!read_number(number->text, value, &number->is_time) || (!i && *value <= 0))
         return err_set(err, -ERANGE, "%s's metric%s is '%.60s', no number%s", numbers->what, name,
                        number->text, i ? "" : " above 0");
+    if (numbers->taken && was_time != number->is_time)
+        return err_set(err, -ERANGE, "%s's metric%s is '%.60s', and had %s unit of time before",
+                       numbers->what, name, number->text, was_time ? "a" : "no");
     return 0;
 }
 
@@ -135,5 +147,6 @@ int command_numbers_take(struct command_numbers *numbers, const struct command_o
             *rate = number->metric.less_is_better ? 1 / value : value;
         number->sum += measured ? value : 0;
     }
+    numbers->taken = true;
     return rc;
 }

@@ -15,6 +15,7 @@ struct command_number {
     bool has_regex;
     char text[COMMAND_LINE_MAX]; /* the last match; "" = none */
     bool cut;                    /* it may have more digits */
+    bool is_time;                /* it came with a unit of time: in seconds */
     double sum;                  /* over measured runs */
 };
 
@@ -23,6 +24,7 @@ struct command_numbers {
     const char *what;                      /* "the command", which gives them */
     size_t n;
     struct command_number *all; /* owned */
+    bool taken;                 /* those of a run */
     uint32_t repeated; /* as bits, bit 0 the last: those that matched several times in a run */
 };
 

@@ -5,20 +5,35 @@
 #include <numaif.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/lib/sys/affinity.h"
+#include "harness/lib/text.h"
 
 /* The child's data between fork and exec. */
 struct image {
     char *const *argv;
     const struct bitset *cpus;
     bool is_client;
+    pid_t contend; /* the worker's parent */
     int out_fd, error_fd;
 };
+
+/* The environment of contend, which has nothing that a placement or a variant sets for servers. */
+static void take_environment(pid_t contend)
+{
+    char *text = NULL;
+    size_t room = 0;
+    FILE *in = fopen(str_fmt("/proc/%d/environ", (int)contend), "re");
+    if (in)
+        (void)clearenv();
+    for (; in && getdelim(&text, &room, '\0', in) > 0; text = NULL, room = 0)
+        (void)putenv(text);
+}
 
 /* The child's last steps as this program: a session without a terminal, and the plan's CPUs. */
 static int become_command(void *arg)
@@ -27,8 +42,10 @@ static int become_command(void *arg)
     sigset_t none;
     (void)setsid();
     (void)affinity_set(0, image->cpus);
-    if (image->is_client)
+    if (image->is_client) {
         (void)set_mempolicy(MPOL_DEFAULT, NULL, 0);
+        take_environment(image->contend);
+    }
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGXFSZ, SIG_DFL);
@@ -81,7 +98,7 @@ int command_start(char *const *argv, const struct bitset *cpus, bool is_client,
     }
     (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
     *out_fd = out[0];
-    const struct image image = {argv, cpus, is_client, out[1], error[1]};
+    const struct image image = {argv, cpus, is_client, getppid(), out[1], error[1]};
     return start_with(&image, error[0], process, err);
 }
 

@@ -11,7 +11,7 @@
 
 /*
  * Starts the command on these CPUs, without a terminal. `is_client`: its memory is not placed as
- * the worker's. *out_fd is the non-blocking end of its
+ * the worker's, and it has contend's environment. *out_fd is the non-blocking end of its
  * output; once set, the caller closes it, also after an error. -ENOEXEC: it cannot be executed, and
  * the message says why; -errno of pipe and fork.
  */

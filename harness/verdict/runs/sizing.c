@@ -7,6 +7,7 @@
 #include "harness/lib/stats.h"
 #include "harness/lib/text.h"
 #include "harness/verdict/advice.h"
+#include "harness/verdict/recommend.h"
 #include "harness/verdict/runs/settings.h"
 
 static const double knee_least = 0.1;
@@ -23,7 +24,7 @@ size_t knee_enough(const struct knee_point *points, size_t n, double share)
 {
     double best = best_of(points, n);
     for (size_t i = 0; i < n; i++)
-        if (points[i].rate >= best * (1 - share))
+        if (points[i].holds && points[i].rate >= best * (1 - share))
             return i;
     return n;
 }
@@ -175,7 +176,7 @@ static size_t find_point(struct sizing_curves *curves, unsigned cores)
         curves->solo[i] = curves->solo[i - 1];
         curves->all[i] = curves->all[i - 1];
     }
-    curves->solo[at] = curves->all[at] = (struct knee_point){cores, NAN};
+    curves->solo[at] = curves->all[at] = (struct knee_point){.cores = cores, .rate = NAN};
     return at;
 }
 
@@ -211,6 +212,7 @@ bool sizing_read(const struct analysis *analysis, struct sizing_curves *curves)
 {
     const struct result *result = analysis->result;
     unsigned gpus = 0;
+    const double share = result->slo ? 1 : SIZING_SHARE; /* the bound alone decides */
     *curves = (struct sizing_curves){.workers = 1};
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
@@ -221,18 +223,19 @@ bool sizing_read(const struct analysis *analysis, struct sizing_curves *curves)
             continue;
         curves->arm = arm;
         /* A count that failed in some rounds is not enough, even if the other rounds were fast. */
+        struct knee_point *point = &(arm->planned_workers == 1 ? curves->solo : curves->all)[at];
+        point->holds = slo_judge_arm(analysis, arm) == SLO_HOLDS;
         if (analysis->rounds.arms[i].status < STATUS_SKIPPED)
-            (arm->planned_workers == 1 ? curves->solo : curves->all)[at].rate =
-                analysis->rounds.arms[i].rate;
+            point->rate = analysis->rounds.arms[i].rate;
         curves->workers =
             arm->planned_workers > curves->workers ? arm->planned_workers : curves->workers;
         gpus = arm->planned_workers > 1 ? count_gpus(arm) : gpus;
     }
     predict(curves, gpus);
-    curves->knee = knee_find(curves->solo, curves->n);
-    curves->enough = knee_enough(curves->solo, curves->n, SIZING_SHARE);
-    curves->knee_all = knee_find(curves->all, curves->n);
-    curves->enough_all = knee_enough(curves->all, curves->n, SIZING_SHARE);
+    curves->knee = result->slo ? curves->n : knee_find(curves->solo, curves->n);
+    curves->enough = knee_enough(curves->solo, curves->n, share);
+    curves->knee_all = result->slo ? curves->n : knee_find(curves->all, curves->n);
+    curves->enough_all = knee_enough(curves->all, curves->n, share);
     return curves->n > 0;
 }
 
@@ -259,8 +262,11 @@ static void add_enough(const struct sizing_curves *curves, const struct result *
                               .value = cores,
                               .low = NAN,
                               .high = NAN};
-    text_set(finding.sentence, "To reach %.0f%% of its best, one worker alone needs ",
-             100 * SIZING_SHARE);
+    if (result->slo)
+        text_set(finding.sentence, "To hold %.60s, one worker alone needs ", result->slo);
+    else
+        text_set(finding.sentence, "To reach %.0f%% of its best, one worker alone needs ",
+                 100 * SIZING_SHARE);
     add_needed(curves, curves->enough, curves->knee, &finding);
     if (both) {
         text_add(finding.sentence, "; each of %u workers ", curves->workers);
@@ -270,7 +276,8 @@ static void add_enough(const struct sizing_curves *curves, const struct result *
     variant.plan.cores_each = cores;
     arm.variant = &variant;
     arm.planned_workers = curves->workers;
-    (void)advice_command(result, &arm, finding.command, sizeof(finding.command));
+    if (both || curves->workers == 1 || !result->slo)
+        (void)advice_command(result, &arm, finding.command, sizeof(finding.command));
     findings_put(findings, &finding);
 }
 

@@ -23,9 +23,11 @@
 struct knee_point {
     unsigned cores; /* ascending */
     double rate;    /* NaN = not measured */
+    bool holds;     /* it keeps the run's --slo, if there is one */
 };
 
-/* Index of the smallest count whose rate is within `share` of the best; n if there is none. */
+/* Index of the smallest count that holds, and whose rate is within `share` of the best; n if there
+ * is none. */
 size_t knee_enough(const struct knee_point *points, size_t n, double share);
 
 /*
@@ -71,8 +73,8 @@ struct sizing_curves {
 /* False if the analysis has no such arms. */
 bool sizing_read(const struct analysis *analysis, struct sizing_curves *curves);
 
-/* Appends the findings: the number of cores that is enough, with the command that gives it to
- * workers, and the error of the prediction. */
+/* Appends the findings: the number of cores that is enough, or with --slo that keeps it, with the
+ * command that gives it to workers, and the error of the prediction. */
 void sizing_judge(const struct analysis *analysis, struct findings *findings);
 
 #endif

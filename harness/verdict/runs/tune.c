@@ -7,6 +7,7 @@
 
 #include "harness/lib/stats.h"
 #include "harness/lib/text.h"
+#include "harness/verdict/recommend.h"
 
 /* With slow settings, SEARCHED_LEAST of them are tried before there are many fresh rounds. */
 enum { SEARCHED_LEAST = 4, FEW_ROOM = 8 };
@@ -80,6 +81,7 @@ int tune_arrange(void *arg, const struct topo *topo, const struct arms_request *
     tune->topo = topo;
     tune->request = *request;
     result->within = tune->tolerance;
+    tune->tried.common.cpus = result->plan.cpus; /* of servers those that their clients leave */
     tune->tried.most = SETTINGS_MOST - TUNE_ROLES;
     int rc = settings_add(topo, request, &tune->tried, &tune->settings, result, err);
     size_t n = tune->nsearched = tune->settings.n;
@@ -298,6 +300,8 @@ static int record(struct tune *tune, const struct analysis *analysis, struct res
         size_t arm = tune->settings.all[i].arm;
         const struct round_fields *fields = rounds_find(&analysis->rounds, (int)arm, round);
         tune->rates[i] = fields ? fields->throughput : NAN;
+        if (slo_judge_arm(analysis, &result->arms[arm]) == SLO_BROKEN)
+            tune->rates[i] *= 1e-100; /* behind all that hold it */
         seconds += result->arms[arm].idle ? 0 : tune_took_s(result, arm);
     }
     return halving_record(&tune->halving, tune->rates, seconds, err);

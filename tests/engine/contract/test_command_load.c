@@ -51,6 +51,9 @@ TEST(command_load_refuses_what_it_cannot_take)
         {{METRICS("a23456789012345678901=(1)"), SERVER}, "more than 20 letters"},
         {{METRICS("a=(1)", "b=(2)"), .less_is_better = "b,c"}, "is called 'c'; known: a,b"},
         {{METRICS("a=(1)"), .less_is_better = "a"}, "is called 'a'; known: none"},
+        {{METRICS("a=(1)", "b=(2)"), .slo = "c<=3"},
+         "'--slo': no --metric is called 'c'; known: a,b"},
+        {{.slo = "c<=3"}, "known: none"},
         {{METRICS("a=(1)", "b=(2)"), .metric_file = "m"}, "one --metric"},
         {{METRICS("(1)", "a=(1)", "b=(1)", "c=(1)", "d=(1)", "e=(1)", "f=(1)", "g=(1)", "h=(1)")},
          "at most 8"},
@@ -110,12 +113,18 @@ TEST(command_load_emits_names_then_the_client)
     struct bench_metric metrics[COMMAND_BENCH_METRICS];
     const struct command_options options = {METRICS("(1)", "p99=(2)"), SERVER, .unit = "x",
                                             .less_is_better = "p99"};
-    assert_int_equal(command_bench_metrics(&options, metrics), 1);
+    size_t timed;
+    assert_int_equal(command_bench_metrics(&options, metrics, &timed), 1);
     assert_string_equal(metrics[0].name, "p99");
     assert_string_equal(metrics[0].better, "lower");
     assert_int_equal(metrics[0].over, OVER_MOST);
     assert_string_equal(metrics[1 + CLIENT_SHARE].name, "client_share");
-    assert_null(metrics[1 + CLIENT_METRICS].name);
-    assert_int_equal(command_bench_metrics(&(struct command_options){METRICS("(1)")}, metrics), 0);
+    assert_int_equal(timed, 1 + CLIENT_METRICS);
+    assert_string_equal(metrics[0].unit, "");
+    assert_string_equal(metrics[timed].name, "p99");
+    assert_string_equal(metrics[timed].unit, "s");
+    assert_null(metrics[timed + 1].name);
+    assert_int_equal(
+        command_bench_metrics(&(struct command_options){METRICS("(1)")}, metrics, &timed), 0);
     assert_null(metrics[0].name);
 }

@@ -56,6 +56,7 @@ TEST(neighbours_refuse_what_is_no_job)
         {"b=-- 'x", "a quote is not closed"},
         {"b=-n 512 -- x", "513 workers"},
         {"b=-P none -- x", "b: unknown option"},
+        {"b=--metric 'p=(1)' --slo 'p<=2' -- x", "b: --slo is not"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct neighbours jobs = {0};

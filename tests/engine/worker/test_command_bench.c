@@ -1,6 +1,7 @@
 /* A user's command as a benchmark, run in this process as in a worker. */
 #include "harness/engine/worker/command_bench.h"
 
+#include <math.h>
 #include <stdatomic.h>
 
 #include "harness/lib/sys/affinity.h"
@@ -109,6 +110,32 @@ TEST_IN_DIR(command_without_a_number_above_0_fails)
                                             .grace_s = 5};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_int_equal(step(&options, bad[i].script, &sample), bad[i].rc);
+}
+
+/* A unit of time makes it seconds; runs have one, or none. */
+TEST_IN_DIR(command_reads_a_unit_of_time)
+{
+    struct sample sample;
+    static const struct {
+        const char *script;
+        double value;
+    } good[] = {{"echo rate: 1.25ms", 1.25e-3}, {"echo rate: 900us", 900e-6},
+                {"echo rate: 2.5 s", 2.5},      {"echo rate: 3\u00b5s", 3e-6},
+                {"echo rate: 1m30s", 90},       {"echo rate: 70ns", 70e-9}};
+    const struct command_options options = {.metric = {.text = {"rate: (.*)"}, .n = 1},
+                                            .grace_s = 5};
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        assert_int_equal(step(&options, good[i].script, &sample), 0);
+        assert_true(fabs(sample.rate - good[i].value) <= 1e-12 * good[i].value);
+    }
+    char script[512];
+    put_text(script, "echo rate: 5$(cat '%s/unit' 2> /dev/null); echo ms > '%s/unit'", fixture_dir,
+             fixture_dir);
+    assert_int_equal(begin(&options, script), 0);
+    assert_int_equal(w.bench->step(&w.ctx, 1, &sample), 0);
+    assert_int_equal(w.bench->step(&w.ctx, 1, &sample), -ERANGE);
+    assert_has(w.err.msg, "metric is '5ms', and had no unit of time before");
+    w.bench->teardown(&w.ctx);
 }
 
 /* A number is read whole, or is refused where the rest of its line is not read. */

@@ -27,7 +27,7 @@ TEST(knee_finds_the_knee_and_what_is_enough)
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
         struct knee_point points[POINTS];
         for (size_t i = 0; i < POINTS; i++)
-            points[i] = (struct knee_point){cores[i], cases[c].rate[i]};
+            points[i] = (struct knee_point){cores[i], cases[c].rate[i], true};
         if (knee_find(points, POINTS) != cases[c].knee ||
             knee_enough(points, POINTS, 0.05) != cases[c].enough)
             fail_msg("case %zu: knee %zu, enough %zu", c, knee_find(points, POINTS),
@@ -94,6 +94,30 @@ TEST(sizing_reads_both_curves_and_predicts_one_by_the_other)
     assert_has(findings.all[1].sentence, "median error of 10%, at worst 10%");
     json_auto_t *json = sizing_to_json(&analysis);
     assert_int_equal(json_integer_value(json_object_get(json, "enough_all")), 4);
+}
+
+TEST(sizing_takes_the_fewest_cores_that_keep_a_bound)
+{
+    AUTO(topo) topo;
+    struct sizing sizing = {0};
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(findings) findings = {0};
+    measure(&topo, &sizing, &result);
+    result.slo = "step_time<=14ms";
+    ANALYSED(analysis, &result);
+    sizing_judge(&analysis, &findings);
+    assert_has(findings.all[0].sentence, "To hold step_time<=14ms, one worker alone needs 3 cores; "
+                                         "each of 2 workers 4 cores.");
+    assert_has(findings.all[0].command, "--cores-each 4");
+    result.slo = "step_time<=10500us";
+    AUTO(findings) lost = {0};
+    sizing_judge(&analysis, &lost);
+    assert_has(lost.all[0].sentence, "one worker alone needs 4 cores.");
+    assert_string_equal(lost.all[0].command, "");
+    result.slo = "step_time<=1ms";
+    AUTO(findings) none = {0};
+    sizing_judge(&analysis, &none);
+    assert_int_equal(none.n, 0); /* slo_find says so */
 }
 
 TEST(sizing_takes_no_count_that_failed)

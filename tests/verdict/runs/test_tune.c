@@ -44,6 +44,7 @@ static int arrange(struct tuned *tuned, const char *machine, unsigned workers, s
     tuned->result.purpose = PURPOSE_TUNE;
     tuned->result.rounds_done = 0;
     tuned->result.rounds_planned = 1;
+    tuned->result.plan.cpus = tuned->tune.tried.common.cpus;
     tuned->tune.tolerance = 0.03;
     tuned->tune.max_time_s = 200;
     return tune_arrange(&tuned->tune, &tuned->topo, &request, &tuned->result, err);
@@ -174,6 +175,21 @@ TEST(tune_advises_the_simplest_near_the_best)
 static double partition_is_best(const struct arm *arm)
 {
     return arm->placement == PLACE_PARTITION ? sized_is_near(arm) / 1.5 : sized_is_near(arm);
+}
+
+static double only_partition_is_slow(const struct arm *arm)
+{
+    return arm->placement == PLACE_NONE ? 40 : arm->placement == PLACE_PARTITION ? 20 : 10;
+}
+
+/* Twice as fast settings break it. */
+TEST(tune_finds_what_keeps_a_bound)
+{
+    ENDED_BY(end) struct tuned tuned = {.tune = {.fresh_rounds = 6}};
+    begin(&tuned, "package:1 core:8 pu:1");
+    tuned.result.slo = "step_time>=15ms";
+    measure(&tuned, only_partition_is_slow);
+    assert_has(find(&tuned, "tune")->sentence, "recommended: partition, 2.0x the default");
 }
 
 TEST(tune_says_what_applies_a_setting_that_asks_more)
