@@ -92,8 +92,8 @@ void incident_judge(const struct comparisons *comparisons, const struct rows *ro
         }
         if (one->evidence.outcome == OUTCOME_MISSING) { /* it gates: the machine cannot show it */
             const struct row *row = find_row(rows, incident->variants[0], one->metric);
-            const struct row *other = find_row(rows, cured, one->metric);
-            row = row && row->reason[0] ? row : other;
+            if (!row || !isnan(row->median))
+                row = find_row(rows, cured, one->metric);
             outcome->end = INCIDENT_SKIPPED;
             text_set(outcome->reason, "%.290s", row && row->reason[0] ? row->reason : one->reason);
         }

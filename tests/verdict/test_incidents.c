@@ -43,17 +43,19 @@ TEST(incident_is_judged_by_its_second_name)
     assert_string_equal(one.reason, "because");
 }
 
-/* The reason of the row says more than that of the comparison. */
+/* The reason of the row without a value says more than that of the comparison. */
 TEST(incident_without_values_says_why)
 {
     struct variant sick = {.name = "sick"}, cured = {.name = "cured"};
     struct arm arms[] = {{.variant = &sick}, {.variant = &cured}};
-    struct row row[] = {{.arm = &arms[0], .metric = "rate"}, {.arm = &arms[1], .metric = "rate"}};
+    struct row row[] = {{.arm = &arms[0], .metric = "rate"},
+                        {.arm = &arms[1], .metric = "rate", .median = NAN}};
     struct comparison one = comparison_of("sick", "cured", "rate", "1/s", "higher");
     const struct comparisons comparisons = {.n = 1, .all = &one};
     struct incident_outcome outcome = {.incident = &incident};
     one.evidence.outcome = OUTCOME_MISSING;
     text_set(one.reason, "because");
+    text_set(row[0].reason, "noisy");
     text_set(row[1].reason, "it fell behind");
     incident_judge(&comparisons, &(struct rows){.n = 2, .row = row}, &outcome);
     assert_int_equal(outcome.end, INCIDENT_SKIPPED);
