@@ -94,6 +94,13 @@ serve() { # serve N OPTION...: N servers at ports from 8101 on, one after the ot
         return 1
     done
     log "$n servers are up: $*"
+    local pids=()
+    for ((i = 0; i < n; i++)); do # the first seconds of each are slow: kernels are loaded as batches come
+        taskset -c "$client_cpus" "$python" "$here/decoder_client.py" "http://localhost:$((port + 1 + i))" --rate 8 --tokens 32 \
+            --seconds 6 >/dev/null 2>&1 &
+        pids+=($!)
+    done
+    wait "${pids[@]}"
 }
 
 # ticks SID: CPU time of a session's processes, in 1/100 s.
@@ -146,7 +153,7 @@ sweep() {
     local n cores
     header sweep.csv gpus,replicas,cores
     serve 4 --engine thread || return
-    for n in 1 2 4; do
+    for n in ${REPLICAS:-1 2 4}; do
         [ $n -ge "$gpus" ] || continue
         for cores in $(cores_up_to "$top"); do
             move "0-$((cores - 1))" "${servers[@]:0:n}"

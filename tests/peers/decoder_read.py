@@ -74,12 +74,12 @@ def write_figure(folders, path):
     heading = "title subtitle footnote x_text y_text panels names lines x_log x_bytes y_log x_low x_high y_low y_high y_from y_counts x_counts steps"
     with open(path, "w") as out:
         print("# contend line_chart\n" + heading, file=out)
-        print('"a decoder under load: latency by cores" "Means and ranges of replicas, 10 requests a second each, 32 tokens an answer"'
+        print('"a decoder under load: latency by cores" "Means and ranges of replicas, 4 requests a second each, 32 tokens an answer"'
               ' "" "cores that all replicas share" "ms, log scale"', file=out, end=" ")
         print(len(panels), len(names), len(lines), 1, 0, 1, 1, most, 0.8 * min(values), 1.2 * max(values), 0, 0, 0, 0, file=out)
-        print("\n\n# panels\nnumber name", *('%d "%s"' % item for item in enumerate(panels)), sep="\n", file=out)
-        print("\n\n# names\nnumber name", *('%d "%s replica%s"' % (i, n, "s" if n != "1" else "") for i, n in enumerate(names)), sep="\n", file=out)
-        print("\n\n# lines\nnumber panel name", *("%d %d %d" % (i, panel, names.index(n)) for i, (panel, n, _) in enumerate(lines)), sep="\n", file=out)
+        print("\n\n# panels", "number name", *('%d "%s"' % item for item in enumerate(panels)), sep="\n", file=out)
+        print("\n\n# names", "number name", *('%d "%s replica%s"' % (i, n, "s" if n != "1" else "") for i, n in enumerate(names)), sep="\n", file=out)
+        print("\n\n# lines", "number panel name", *("%d %d %d" % (i, panel, names.index(n)) for i, (panel, n, _) in enumerate(lines)), sep="\n", file=out)
         print("\n\n# crosses\nx y\n\n\n# marks\nx solid row left text", file=out)
         for i, (_, _, curve) in enumerate(lines):
             points = ("%d %g %g %g" % (cores, sum(v) / len(v), min(v), max(v)) for cores, v in curve.items())
