@@ -28,8 +28,8 @@ for want in 'partition a_kept 1' 'partition b_kept 0.5' 'partition throughput 1.
 done
 expect_equal "none, fairness" "$(value none fairness)" "$(awk 'BEGIN { printf "%.9g", 2 / (1 + 1 / 3.5) }')"
 expect 0 'b_kept' "$CONTEND_BINARY" report "$scratch/mix"
-expect 0 '' "$CONTEND_BINARY" report --json "$scratch/mix"
-jq -e '.findings[] | select(.id == "mix")' "$scratch/mix/run.json" > /dev/null || fail "no finding 'mix'"
+"$CONTEND_BINARY" report --json "$scratch/mix" | jq -e '.rows[0].metric, (.findings[] | select(.id == "mix"))' > /dev/null ||
+    fail "no rows, or no finding 'mix'"
 
 # What is no job, and what does not go with jobs.
 refused() { # refused PATTERN OPTION...

@@ -223,6 +223,8 @@ int figure_mix(const struct figure_data *data, FILE *out, struct err *err)
     dat_put_heading(data, "what each job keeps, by the cores of the first", of->planned_workers,
                     "Medians of the rounds", CURVES_COLUMNS, out);
     curves_put_axes(&curves, out);
+    dat_block("crosses", "x y", out);
+    marks_put(&(struct marks){0}, false, curves.x_ends, out);
     for (size_t j = 0; j < njobs; j++)
         put_kept(data->analysis, j, jobs[j], out);
     return 0;

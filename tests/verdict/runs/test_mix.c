@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "harness/lib/text.h"
+#include "harness/show/figures/dat.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 
@@ -91,6 +92,15 @@ TEST(mix_divides_cores_and_names_what_keeps_the_bound)
     said = find(&findings, "mix_trade");
     assert_non_null(strstr(said, "a does most under partition"));
     assert_non_null(strstr(said, "b does most under 1+15"));
+
+    FREED char *text = NULL;
+    const struct figure_data data = {.analysis = &analysis, .result = &result, .host = "h"};
+    FILE *out = unit_print_into(&text);
+    assert_int_equal(figure_mix(&data, out, NULL), 0);
+    assert_int_equal(fclose(out), 0);
+    assert_has(text, "\n4 0.33");
+    assert_has(text, "\n12 1 1 1\n");
+    assert_has(text, "\n8 0.5 0.5 0.5\n");
     neighbours_free(&jobs);
 }
 
