@@ -93,12 +93,15 @@ static int ab_main(const struct cmd_env *env, int argc, char **argv)
     const struct scenario *scenarios[CLI_LIST_MAX];
     struct subject subject;
     s.options_argc = session_options_argc(argc, argv);
-    bool of_commands = s.options_argc < argc;
+    struct neighbours jobs = {0};
     if (!session_parse(&s))
         return EXIT_USAGE;
     if (s.cli.help)
         return session_help(&s, &ab_command);
-    int code = of_commands ? take_commands(&s, &subject) : EXIT_GOOD;
+    const bool of_jobs = s.options.jobs.n, of_commands = of_jobs || s.options_argc < argc;
+    int code = of_jobs       ? subject_take_jobs(&s, &jobs, &subject)
+               : of_commands ? take_commands(&s, &subject)
+                             : EXIT_GOOD;
     struct incident_texts texts = {0};
     const struct scenario *incident = of_commands ? NULL : take_incident(&s, &texts);
     if (!code && (!is_possible(&s) || (!incident && named_scenarios(env, &s.cli, scenarios) < 0)))
@@ -110,6 +113,7 @@ static int ab_main(const struct cmd_env *env, int argc, char **argv)
     if (!code)
         code = session_run(&s, scenarios, 1);
     subject_free_variants(&s);
+    neighbours_free(&jobs);
     return code;
 }
 

@@ -72,6 +72,9 @@ static int measure_jobs(struct session *s)
     options->arrange = &task.arrange;
     if (!code)
         code = session_run(s, &scenario, 1);
+    s->task = NULL;
+    options->arrange = NULL;
+    options->neighbours = NULL;
     neighbours_free(&jobs);
     return code;
 }

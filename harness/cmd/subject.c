@@ -7,6 +7,7 @@
 
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/common/start.h"
+#include "harness/engine/worker/command_bench.h"
 #include "harness/lib/sys/file.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/text.h"
@@ -206,7 +207,8 @@ int subject_take_jobs(struct session *s, struct neighbours *jobs, struct subject
                      "--job excludes a scenario, a command after '--', -n, --background and "
                      "--dose: each job has its own command and number of workers");
     for (size_t j = 0; j < jobs->n && !rc; j++) {
-        const struct neighbour *job = &jobs->all[j];
+        struct neighbour *job = &jobs->all[j];
+        job->bench = command_bench_find(command_bench_name(&job->options));
         options->command = job->options;
         rc = check_line(s, &err);
         if (!rc)

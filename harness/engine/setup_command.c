@@ -57,6 +57,8 @@ int setup_commands(const struct run_options *options, struct run_setup *setup, s
 const struct bench *setup_command_bench(const struct run_options *run_options, const char *name,
                                         struct run_setup *setup)
 {
+    if (run_options->neighbours)
+        return &run_options->neighbours->bench;
     const struct command_options *options = &run_options->command;
     const struct bench *bench = run_options->ncommands ? command_bench_find(name) : NULL;
     const char *unit = command_rate_unit(options);

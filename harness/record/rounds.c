@@ -228,32 +228,41 @@ double rounds_job_rate(const struct result *result, const struct arm *arm,
     return sum > 0 ? sum : (double)NAN;
 }
 
+/* The arm of that job alone; NULL = there is none, as in an ab. */
+static const struct arm *find_alone(const struct result *result, size_t job)
+{
+    for (size_t i = 0; i < result->narms; i++)
+        if (result->arms[i].alone == job + 1)
+            return &result->arms[i];
+    return NULL;
+}
+
 double rounds_job_kept(const struct result *result, const struct arm *arm,
                        const struct observation *of, size_t job)
 {
-    const struct observation *alone = NULL;
-    size_t i = 0;
-    while (i < result->narms && result->arms[i].alone != job + 1)
-        i++;
-    alone = i < result->narms ? arm_observation(&result->arms[i], of->round) : NULL;
-    return !alone ? (double)NAN
-                  : ratio(rounds_job_rate(result, arm, of, job),
-                          rounds_job_rate(result, &result->arms[i], alone, job));
+    const struct arm *alone = find_alone(result, job);
+    const struct observation *by_itself = alone ? arm_observation(alone, of->round) : NULL;
+    return !by_itself ? (double)NAN
+                      : ratio(rounds_job_rate(result, arm, of, job),
+                              rounds_job_rate(result, alone, by_itself, job));
 }
 
 /*
  * The throughput of unlike jobs: the sum of what each keeps of its rate alone, the weighted
  * speed-up (Snavely and Tullsen, ASPLOS 2000) or system throughput (Eyerman and Eeckhout, IEEE
- * Micro 2008).
+ * Micro 2008). Where none runs alone, the geometric mean of the rates, whose ratios are right.
  */
 static void sum_jobs(const struct result *result, const struct arm *arm,
                      const struct observation *observation, struct round_fields *fields)
 {
-    double sum = 0;
-    for (size_t job = 0; job < result->neighbours->n; job++)
-        if (!arm->alone || arm->alone == job + 1)
+    const size_t n = result->neighbours->n;
+    double sum = 0, logs = 0;
+    for (size_t job = 0; job < n; job++)
+        if (!arm->alone || arm->alone == job + 1) {
             sum += rounds_job_kept(result, arm, observation, job);
-    fields->throughput = sum;
+            logs += log(rounds_job_rate(result, arm, observation, job));
+        }
+    fields->throughput = find_alone(result, 0) ? sum : exp(logs / (double)n);
     fields->worst_worker = NAN;
 }
 

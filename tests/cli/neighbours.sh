@@ -31,6 +31,16 @@ expect 0 'b_kept' "$CONTEND_BINARY" report "$scratch/mix"
 "$CONTEND_BINARY" report --json "$scratch/mix" | jq -e '.rows[0].metric, (.findings[] | select(.id == "mix"))' > /dev/null ||
     fail "no rows, or no finding 'mix'"
 
+# ab: the same jobs under two variants; each job's numbers, and the geometric mean of their rates.
+"$CONTEND_BINARY" ab --host h --rounds 2 --time 0.05 --force --cpus "$cpus" --out "$scratch/ab" --json \
+    -V free=placement:none -V own=placement:partition --job "$a" --job "$b" > "$scratch/ab.json"
+for want in 'a_rate 1' 'b_rate 0.143' 'throughput 0.378'; do
+    read -r metric ratio <<< "$want"
+    jq -e --arg m "$metric" --argjson r "$ratio" \
+        '.comparisons[] | select(.metric == $m) | .ratio - $r | fabs < 0.001' "$scratch/ab.json" > /dev/null ||
+        fail "ab, $want: $(cat "$scratch/ab.json")"
+done
+
 # What is no job, and what does not go with jobs.
 refused() { # refused PATTERN OPTION...
     local pattern=$1

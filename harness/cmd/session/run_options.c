@@ -102,6 +102,11 @@ static const char *const device_names[] = {"auto",
 #define NO_PLOTS_OPTION \
     OPT_FLAG("no-plots", run_options, no_plots, NULL, "Draw nothing, and write no report.html", \
              .level = OPT_RARE)
+#define JOB_OPTION \
+    OPT_TEXTS("job", run_options, jobs, "NAME='[OPTIONS] -- COMMAND'", \
+              "In place of a command: jobs that run at once, each with options of its own as " \
+              "above, with copies (-n) and a share of the cores (--share)", \
+              .level = OPT_RARE)
 #define BEFORE_COMMAND_OPTIONS \
     OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]", \
              "Placements to compare, such as none,partition; 'contend info' explains them " \
@@ -142,10 +147,7 @@ static const char *const device_names[] = {"auto",
 const struct opt run_option_table[] = {
     BEFORE_COMMAND_OPTIONS,
     COMMAND_OPTIONS(run_options, command),
-    OPT_TEXTS("job", run_options, jobs, "NAME='[OPTIONS] -- COMMAND'",
-              "In place of a command: jobs that run at once, each with options of its own as "
-              "above, with copies (-n) and a share of the cores (--share)",
-              .level = OPT_RARE),
+    JOB_OPTION,
     OPT_TEXT("protect", run_options, protect, NULL, "'METRIC PERCENT'",
              "With --job: recommend what keeps this metric so near to that of its job alone, as "
              "in 'server_p99 10%'",
@@ -189,6 +191,7 @@ const struct opt ab_option_table[] = {
             .level = OPT_RARE),
     TIME_OPTIONS,
     COMMAND_OPTIONS(run_options, command),
+    JOB_OPTION,
     PLAN_OPTIONS(run_options, plan),
     BIND_OPTIONS,
     OUT_OPTIONS,

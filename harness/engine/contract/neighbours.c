@@ -66,6 +66,7 @@ static unsigned put_metrics(struct neighbours *all, struct neighbour *job, unsig
     job->first = n;
     for (const struct bench_metric *metric = own; metric->name; metric++) {
         all->metrics[n] = *metric;
+        all->metrics[n].gating = strcmp(metric->better, "none") != 0;
         all->metrics[n++].name = str_fmt("%s_%s", job->name, metric->name);
     }
     job->rate = n;

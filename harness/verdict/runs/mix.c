@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/engine/worker/command_bench.h"
 #include "harness/lib/text.h"
 #include "harness/verdict/advice.h"
 #include "harness/verdict/runs/sizing.h"
@@ -65,8 +64,6 @@ static int add_arm(struct maker *maker, enum placement placement, unsigned alone
     struct variant *variant = &mix->variants[mix->n++];
     variant->plan = result->plan;
     text_set(variant->name, "%s", name);
-    one.bench = &mix->jobs->bench;
-    one.params = NULL;
     one.variant = variant;
     one.placements = &placement;
     one.optional = &optional;
@@ -172,9 +169,8 @@ int mix_arrange(void *arg, const struct topo *topo, const struct arms_request *r
     if (!rc)
         rc = add_divisions(&maker, err);
     for (unsigned j = 0; j < mix->jobs->n && !rc; j++) {
-        struct neighbour *job = &mix->jobs->all[j];
-        job->bench = command_bench_find(command_bench_name(&job->options));
-        rc = add_arm(&maker, PLACE_SIZED, j + 1, NULL, str_fmt(ARM_ALONE "%s", job->name), err);
+        const char *name = str_fmt(ARM_ALONE "%s", mix->jobs->all[j].name);
+        rc = add_arm(&maker, PLACE_SIZED, j + 1, NULL, name, err);
     }
     return rc;
 }

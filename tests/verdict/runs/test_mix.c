@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "harness/engine/worker/command_bench.h"
 #include "harness/lib/text.h"
 #include "harness/show/figures/dat.h"
 #include "tests/lib/fixture_result.h"
@@ -15,7 +16,10 @@ static int arrange(struct mix *mix, struct topo *topo, struct result *result, st
 {
     const struct topo_options options = {.xml = "package:1 core:16 pu:1"};
     static const enum placement placements[] = {PLACE_NONE, PLACE_PARTITION};
-    const struct arms_request request = {.placements = placements, .nplacements = 2};
+    const struct arms_request request = {
+        .bench = &mix->jobs->bench, .placements = placements, .nplacements = 2};
+    for (size_t j = 0; j < mix->jobs->n; j++)
+        mix->jobs->all[j].bench = command_bench_find("command");
     assert_int_equal(topo_load(&options, topo, err), 0);
     fixture_result_init(result);
     result->purpose = PURPOSE_MIX;

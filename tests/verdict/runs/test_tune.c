@@ -121,10 +121,11 @@ static void end(struct tuned *tuned)
 
 static const struct finding *find(const struct tuned *tuned, const char *id)
 {
+    static const struct finding none;
     const struct finding *found = fixture_finding(&tuned->findings, id);
     if (!found)
         fail_msg("no finding %s", id);
-    return found;
+    return found ? found : &none;
 }
 
 /* partition is 1% faster than sized, which is four times as fast as none; passive and a reserved
