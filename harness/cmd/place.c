@@ -5,6 +5,7 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/named.h"
+#include "harness/engine/contract/neighbours.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/cgroup.h"
 #include "harness/lib/sys/log.h"
@@ -24,10 +25,13 @@ struct place_args {
     const char *placement, *xml, *fake_gpus;
     struct plan_options plan;
     bool json;
-    int emit;                    /* an enum emit_format */
-    const char *const *job;      /* the user's command; NULL = not given */
-    struct recommended measured; /* the result that recommends, if no placement is named */
-    char note[4400];             /* why this placement, if none is named; else "" */
+    int emit;                            /* an enum emit_format */
+    const char *const *job;              /* the user's command; NULL = not given */
+    struct recommended measured;         /* the result that recommends, if no placement is named */
+    struct opt_texts jobs;               /* unlike jobs in place of it */
+    const char *job_cores;               /* of each, "4+12"; NULL = the placement's */
+    const struct neighbours *neighbours; /* these jobs, parsed; NULL = none */
+    char note[4400];                     /* why this placement, if none is named; else "" */
 };
 
 static const struct opt place_opts[] = {
@@ -42,6 +46,11 @@ static const struct opt place_opts[] = {
              .letter = 'P'),
     OPT_INT("background-workers", place_args, background, "0", 0, BITSET_BITS, "M",
             "Additional workers that only make load", .level = OPT_RARE),
+    OPT_TEXTS("job", place_args, jobs, "NAME='[OPTIONS] -- COMMAND'",
+              "Unlike jobs, as 'contend run --job' takes them", .level = OPT_RARE),
+    OPT_TEXT("job-cores", place_args, job_cores, NULL, "C+C[+C..]",
+             "With --job and partition: cores of each job, as 'contend run --job' names them",
+             .level = OPT_RARE),
     OPT_CHOICE("emit", place_args, emit, "commands", emit_names, "FORMAT",
                "Print only the text that applies the plan, or the plan with lines to paste",
                .group = "Output"),
@@ -78,12 +87,24 @@ static bool memory_is_refused(const struct topo *topo)
     return topo->is_this_machine && affinity_check_memory() != 0;
 }
 
+/* The command of each worker; NULL = all have the same. */
+static const char *const *const *words_of_each(const struct place_args *args)
+{
+    static const char *const *each[NEIGHBOURS_WORKERS];
+    if (!args->neighbours)
+        return NULL;
+    for (unsigned w = 0; w < neighbours_workers(args->neighbours); w++)
+        each[w] = (const char *const *)neighbour_of(args->neighbours, 0, w, NULL)->argv;
+    return each;
+}
+
 static struct emit_job job_of(const struct topo *topo, const struct plan *plan,
                               const struct place_args *args)
 {
     return (struct emit_job){.topo = topo,
                              .plan = plan,
                              .words = args->job,
+                             .each = words_of_each(args),
                              .renumbered = getenv("CUDA_VISIBLE_DEVICES") != NULL,
                              .get = getenv,
                              .memory_refused = memory_is_refused(topo)};
@@ -206,6 +227,28 @@ static int print(const struct topo *topo, const struct plan *plans, int n,
     return any || code ? code : EXIT_USAGE;
 }
 
+/* "4+12" -> cores of each worker. */
+static int parse_job_cores(const struct place_args *args, unsigned *cores, struct err *err)
+{
+    unsigned of[NEIGHBOURS_MOST] = {0};
+    const char *at = args->job_cores;
+    char *end = NULL;
+    bool good = args->neighbours && !strcmp(args->placement, "partition");
+    for (size_t j = 0; good && j < args->neighbours->n; j++, at = end + (*end == '+')) {
+        const unsigned long n = strtoul(at, &end, 10);
+        good = *at >= '0' && *at <= '9' && n >= (unsigned long)args->neighbours->all[j].workers &&
+               n <= BITSET_BITS && *end == (j + 1 < args->neighbours->n ? '+' : '\0');
+        of[j] = (unsigned)n;
+    }
+    if (!good)
+        return err_set(err, -EINVAL,
+                       "option '--job-cores': '%.60s' needs --job, -P partition, and for each job "
+                       "at least a core a worker, as in 4+12",
+                       args->job_cores);
+    neighbours_spread(args->neighbours, of, cores);
+    return 0;
+}
+
 /* Makes all plans before the first is printed, so that an error leaves no partial output. */
 static int make_plans(const struct topo *topo, const struct place_args *args,
                       const enum placement *placements, int n, struct plan *plans, struct err *err)
@@ -214,7 +257,12 @@ static int make_plans(const struct topo *topo, const struct place_args *args,
                                                             : plan_default_workers(topo),
                                    .background = (unsigned)args->background};
     struct cgroup_limits limits;
+    unsigned cores[NEIGHBOURS_WORKERS];
     int rc = plan_options_apply(&args->plan, &request, err);
+    if (!rc && args->job_cores) {
+        rc = parse_job_cores(args, cores, err);
+        request.cores = cores;
+    }
     cgroup_read("", &limits);
     if (topo->is_this_machine && limits.cpus_limit > 0)
         request.cpu_quota = limits.cpus_limit;
@@ -419,7 +467,20 @@ static int place_main(const struct cmd_env *env, int argc, char **argv)
         return code;
     if (options + 1 < argc)
         args.job = (const char *const *)&argv[options + 1];
-    return args.emit == EMIT_COMMANDS ? place(&args) : emit(&args);
+    struct neighbours jobs = {0};
+    struct err err = {0};
+    int rc = args.jobs.n ? neighbours_parse(&args.jobs, &jobs, &err) : 0;
+    if (!rc && args.jobs.n && (args.job || args.workers || !args.placement))
+        rc = err_set(&err, -EINVAL, "--job needs -P, and takes the place of -n and of a command");
+    if (args.jobs.n) {
+        args.neighbours = &jobs;
+        args.workers = neighbours_workers(&jobs);
+    }
+    if (rc)
+        log_error("%s", err.msg);
+    code = rc ? EXIT_USAGE : args.emit == EMIT_COMMANDS ? place(&args) : emit(&args);
+    neighbours_free(&jobs);
+    return code;
 }
 
 const struct command place_command = {

@@ -118,7 +118,8 @@ static int assign_counts(const struct plan_space *space, struct plan *plan, stru
             if (next < cores.n)
                 units_give(&cores, next, &plan->workers[w]);
             else
-                rc = policy_check_room(plan, next + 1, cores.n, "core", err);
+                rc = err_set(err, -ENOSPC, "more cores for workers than the %u that there are",
+                             cores.n);
     units_free(&cores);
     return rc;
 }

@@ -41,6 +41,18 @@ for want in 'a_rate 1' 'b_rate 0.143' 'throughput 0.378'; do
         fail "ab, $want: $(cat "$scratch/ab.json")"
 done
 
+# place: the plan of a mix, with the command of each job; formats of equal tasks refuse it.
+place=("$CONTEND_BINARY" place --xml 'package:1 core:16 pu:1' -P partition --job "s=-- ./serve" --job "p=-n 2 -- ./prep 'a b'")
+expect 0 '=4 taskset -c 0-3 ./serve' "${place[@]}" --job-cores 4+12
+expect 0 "=6 taskset -c 10-15 ./prep 'a b'" "${place[@]}" --job-cores 4+12
+expect 0 'prep' "${place[@]}" --job-cores 4+11 --emit systemd
+expect 2 'not unlike jobs' "${place[@]}" --emit slurm
+expect 2 'more cores .* than the 16' "${place[@]}" --job-cores 8+12
+for wrong in 4 4+1 4+x 4+12+1 +4+12; do
+    expect 2 'as in 4.12' "${place[@]}" --job-cores "$wrong"
+done
+expect 2 'needs -P' "$CONTEND_BINARY" place --job "s=-- ./serve" --job "p=-- ./prep"
+
 # What is no job, and what does not go with jobs.
 refused() { # refused PATTERN OPTION...
     local pattern=$1

@@ -130,6 +130,13 @@ void neighbours_free(struct neighbours *neighbours)
     neighbours->n = 0;
 }
 
+void neighbours_spread(const struct neighbours *neighbours, const unsigned *of, unsigned *cores)
+{
+    for (size_t j = 0; j < neighbours->n; j++)
+        for (unsigned i = 0, n = (unsigned)neighbours->all[j].workers; i < n; i++)
+            *cores++ = of[j] / n + (i < of[j] % n);
+}
+
 unsigned neighbours_workers(const struct neighbours *neighbours)
 {
     unsigned n = 0;

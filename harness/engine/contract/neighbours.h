@@ -42,6 +42,9 @@ struct neighbours {
 int neighbours_parse(const struct opt_texts *texts, struct neighbours *neighbours, struct err *err);
 void neighbours_free(struct neighbours *neighbours);
 
+/* Divides the cores `of` each job among its workers: cores[] of each worker in order. */
+void neighbours_spread(const struct neighbours *neighbours, const unsigned *of, unsigned *cores);
+
 /* How many workers all jobs have. */
 unsigned neighbours_workers(const struct neighbours *neighbours);
 

@@ -53,6 +53,7 @@ static int expand(const struct emit *emit, struct emit_worker *worker, unsigned 
     static const char *const job[] = {"./your_command", NULL};
     static const char *const load[] = {"./your_background_load", NULL};
     const char *const *words = worker->plan->background ? load
+                               : emit->job->each        ? emit->job->each[w]
                                : emit->job->words       ? emit->job->words
                                                         : job;
     size_t n = 0;
@@ -232,6 +233,8 @@ static int check_format(enum emit_format format, const struct emit *emit, struct
     if (formats[format].ranks && emit->worker[emit->nworkers - 1].plan->background)
         return err_set(err, -EINVAL, "%s starts equal tasks: leave --background-workers out",
                        emit_names[format]);
+    if (formats[format].ranks && emit->job->each)
+        return err_set(err, -EINVAL, "%s starts equal tasks, not unlike jobs", emit_names[format]);
     for (unsigned i = 0; formats[format].chosen && i < 2; i++)
         for (const char *const *word = emit->job->words; word && *word; word++)
             if (placeholders_use(*word, chosen[i]))

@@ -42,8 +42,9 @@ extern const char *const emit_names[EMIT_FORMATS + 1];
 
 struct emit_job {
     const struct topo *topo;
-    const struct plan *plan;  /* not skipped, and of one host */
-    const char *const *words; /* the user's command, NULL-terminated; NULL = ./your_command */
+    const struct plan *plan;        /* not skipped, and of one host */
+    const char *const *words;       /* the user's command, NULL-terminated; NULL = ./your_command */
+    const char *const *const *each; /* of each worker, in place of words; NULL = all do the same */
     bool renumbered; /* CUDA_VISIBLE_DEVICES is set here: only UUIDs identify a GPU elsewhere */
     const struct findings *findings; /* about the plan, as comments in the text; NULL = none */
     char *(*get)(const char *name);  /* getenv where `commands` are pasted; NULL = no variable

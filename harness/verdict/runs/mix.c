@@ -102,14 +102,11 @@ static int add_division(struct maker *maker, const unsigned *of, struct err *err
 {
     const struct neighbours *jobs = maker->mix->jobs;
     struct result *result = maker->result;
-    unsigned cores[NEIGHBOURS_WORKERS], w = 0;
+    unsigned cores[NEIGHBOURS_WORKERS];
     const char *name = "";
-    for (size_t j = 0; j < jobs->n; j++) {
-        const unsigned n = (unsigned)jobs->all[j].workers;
+    for (size_t j = 0; j < jobs->n; j++)
         str_add(&name, "+", "%u", of[j]);
-        for (unsigned i = 0; i < n; i++)
-            cores[w++] = of[j] / n + (i < of[j] % n);
-    }
+    neighbours_spread(jobs, of, cores);
     int rc = add_arm(maker, PLACE_PARTITION, 0, cores, name, err);
     for (size_t i = maker->first; !rc && i + 1 < result->narms; i++)
         if (arm_same_plan(&result->arms[i], &result->arms[result->narms - 1])) {
