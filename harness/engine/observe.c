@@ -367,7 +367,7 @@ static int collect_all(const struct observer *o, struct observation *out, struct
             collect_worker(&o->shared->worker[i], o->go_ns, &o->child[i].end, &out->workers[i]);
         if (rc)
             return err_set(err, rc, "no memory for the samples of worker %u", i);
-        const struct neighbours *jobs = o->config->run->neighbours;
+        const struct neighbours *jobs = arm_jobs(o->config->run, o->arm);
         for (size_t k = 0; jobs && k < out->workers[i].nvalues; k++)
             out->workers[i].values[k].metric += neighbour_of(jobs, o->arm->alone, i, NULL)->first;
     }

@@ -73,10 +73,8 @@ void observe_write_orders(struct observer *o)
         struct shared_worker *worker = &o->shared->worker[i];
         bool background = i >= o->foreground;
         unsigned index = o->first + i;
-        const struct neighbour *job =
-            background || !config->run->neighbours
-                ? NULL
-                : neighbour_of(config->run->neighbours, o->arm->alone, i, &index);
+        const struct neighbours *jobs = background ? NULL : arm_jobs(config->run, o->arm);
+        const struct neighbour *job = jobs ? neighbour_of(jobs, o->arm->alone, i, &index) : NULL;
         const struct bench *bench = background ? config->run->background
                                     : job      ? job->bench
                                                : o->arm->bench;

@@ -316,7 +316,7 @@ static int make_own(const struct observer *o, unsigned i, struct own_command *ow
     const struct shared_worker *worker = &o->shared->worker[i];
     struct placeholder_values values;
     *own = (struct own_command){.command = *o->config->command};
-    if (o->config->run->neighbours) {
+    if (arm_jobs(o->config->run, arm)) {
         const struct neighbour *job = neighbour_of(o->config->run->neighbours, arm->alone, i, NULL);
         own->command.options = job->options;
         own->command.argv = job->argv;

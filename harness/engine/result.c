@@ -48,6 +48,12 @@ double result_within(const struct result *result)
     return result->within > 0 ? result->within : RESULT_WITHIN;
 }
 
+const struct neighbours *arm_jobs(const struct result *result, const struct arm *arm)
+{
+    const struct neighbours *jobs = result->neighbours;
+    return jobs && arm->bench == &jobs->bench ? jobs : NULL;
+}
+
 struct observation *arm_observation(const struct arm *arm, unsigned round)
 {
     /* An arm that takes turns has fewer observations than rounds. */

@@ -273,6 +273,9 @@ bool arm_is_fresh(const struct arm *arm);
 /* Its setting: "partition", or the name of its variant without "fresh.". */
 const char *arm_name(const struct arm *arm);
 
+/* The jobs of the arm, if its workers have different ones; else NULL, as of a control. */
+const struct neighbours *arm_jobs(const struct result *result, const struct arm *arm);
+
 /* The arm's observation of a round, or NULL. */
 struct observation *arm_observation(const struct arm *arm, unsigned round);
 

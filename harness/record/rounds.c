@@ -294,7 +294,7 @@ static void fill_fields(const struct result *result, const struct arm *arm,
         fields->throughput = fields->steps = NAN;
     fields->worst_worker =
         totals.workers > 1 ? ratio(totals.slowest * totals.workers, fields->throughput) : NAN;
-    if (result->neighbours && arm->bench == &result->neighbours->bench)
+    if (arm_jobs(result, arm))
         sum_jobs(result, arm, observation, fields);
     for (const struct usage_field *field = usage_fields; field->name; field++)
         *usage_at(&fields->usage, field) = ratio(usage_get(&fields->usage, field), totals.workers);

@@ -259,11 +259,9 @@ static int append_retention(const struct maker *maker, const struct observation 
 /* The job of a worker; NULL if all do the same. */
 static const struct neighbour *job_of(const struct maker *maker, unsigned worker, unsigned *index)
 {
-    const struct neighbours *jobs = maker->result->neighbours;
+    const struct neighbours *jobs = arm_jobs(maker->result, source_of(maker));
     *index = worker;
-    return jobs && source_of(maker)->bench == &jobs->bench
-               ? neighbour_of(jobs, source_of(maker)->alone, worker, index)
-               : NULL;
+    return jobs ? neighbour_of(jobs, source_of(maker)->alone, worker, index) : NULL;
 }
 
 /* The value of all foreground workers of the job; NaN if one has none. */
@@ -374,8 +372,7 @@ static int append_round(const struct maker *maker, const struct observation *own
     for (const struct metric_info *metric = metrics; metric->name && !rc; metric++)
         if (applies(arm_of(maker), metric))
             rc = append_metric(maker, metric, own, fields);
-    if (!rc && emitted(own) && maker->result->neighbours &&
-        source_of(maker)->bench == &maker->result->neighbours->bench)
+    if (!rc && emitted(own) && arm_jobs(maker->result, source_of(maker)))
         rc = append_jobs(maker, own);
     return rc ? rc : append_all_emitted(maker, own);
 }

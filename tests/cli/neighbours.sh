@@ -8,7 +8,7 @@ unset OMP_NUM_THREADS
 
 cpus=$(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0))[:2], sep=",")')
 [ "${cpus/,/}" != "$cpus" ] || skip "one CPU"
-run=("$CONTEND_BINARY" run --no-canary --no-plots --host h --rounds 2 --time 0.05 --force --cpus "$cpus")
+run=("$CONTEND_BINARY" run --no-plots --host h --rounds 2 --time 0.05 --force --cpus "$cpus")
 number="--metric 'rate=rate ([0-9]+)' --ready line:up --load 'sh -c \"echo rate 10\"'"
 a="a=$number -- sh -c 'echo up; exec sleep 60'"
 b='b=--metric "threads ([0-9]+)" -- sh -c "echo threads ${OMP_NUM_THREADS:-7}"'
@@ -28,6 +28,8 @@ for want in 'partition a_kept 1' 'partition b_kept 0.5' 'partition throughput 1.
 done
 expect_equal "none, fairness" "$(value none fairness)" "$(awk 'BEGIN { printf "%.9g", 2 / (1 + 1 / 3.5) }')"
 expect 0 'b_kept' "$CONTEND_BINARY" report "$scratch/mix"
+expect_equal "the control's status" "$(awk -F, '$5 == "canary" && $9 == "throughput"' "$scratch/mix/rows.csv" | grep -c ',failed,')" 0
+grep -q ',canary,' "$scratch/mix/rows.csv" || fail "no control was measured"
 "$CONTEND_BINARY" report --json "$scratch/mix" | jq -e '.rows[0].metric, (.findings[] | select(.id == "mix"))' > /dev/null ||
     fail "no rows, or no finding 'mix'"
 
