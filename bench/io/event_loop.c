@@ -477,8 +477,9 @@ static int run_point(struct event_loop *s)
     *s->served = (struct served){0};
     team_job *job = s->now.busy ? run_job : s->tokenise == TOKENISE_THREAD ? run_prompts : NULL;
     int status = 0, rc = open_prompts(s);
-    if (!rc && s->now.connections)
-        rc = connect_all(s, &server);
+    if (rc)
+        return rc; /* no connection is open yet */
+    rc = s->now.connections ? connect_all(s, &server) : 0;
     s->begin_ns = clock_now_ns() + slice_ns / 4;
     s->end_ns = s->begin_ns + slice_ns / 4 * 3;
     s->prompts->begin_ns = s->begin_ns;
