@@ -133,10 +133,7 @@ static void mix_add_arm(const struct analysis *analysis, size_t index,
         doc_put(table, table->n - 1, (unsigned)n + 2, rounds->reason);
         return;
     }
-    if (arm->alone)
-        doc_cell(table, "%s", "");
-    else
-        doc_cell(table, "%.2f", rounds->rate);
+    doc_cell(table, "%s", arm->alone ? "" : str_fmt("%.2f", rounds->rate));
     for (size_t i = 0; i < n; i++) {
         const double value = rows_median(&analysis->rows, arm, columns[i]->metric);
         if (isnan(value))

@@ -12,14 +12,15 @@
 /* "server_p99 10%", or with ':' for the first '_'. */
 static int parse_protect(struct mix *mix, struct err *err)
 {
-    char rest;
+    int used = 0;
     const struct neighbours *jobs = mix->jobs;
     const char *known = "", *text = mix->protect ? mix->protect : "";
     const size_t length = strcspn(text, " ");
     text_set(mix->metric, "%.*s", (int)length, text);
     if (strchr(mix->metric, ':'))
         *strchr(mix->metric, ':') = '_';
-    if (mix->protect && sscanf(text + length, "%lf %c%c", &mix->within, &rest, &rest) != 2)
+    if (sscanf(text + length, "%lf %%%n", &mix->within, &used) != 1 || !used ||
+        text[length + (size_t)used])
         mix->within = NAN;
     mix->within /= 100;
     if (mix->protect && !(mix->within > 0 && mix->within < 10))
@@ -34,6 +35,9 @@ static int parse_protect(struct mix *mix, struct err *err)
                        mix->metric, known);
     return 0;
 }
+
+_Static_assert(PLACEMENTS + SIZING_MOST + NEIGHBOURS_MOST + 2 <= MIX_ARMS,
+               "placements, divisions with that by shares and one on trial, each job alone");
 
 /* What all arms of a mix share. */
 struct maker {
@@ -212,9 +216,8 @@ bool mix_is_pareto(const struct analysis *analysis, size_t arm)
 static double kept_by(const struct analysis *analysis, size_t job, int arm)
 {
     const struct neighbours *jobs = analysis->result->neighbours;
-    return arm < 0 ? (double)NAN
-                   : rows_median(&analysis->rows, &analysis->result->arms[arm],
-                                 jobs->metrics[jobs->all[job].kept].name);
+    return rows_median(&analysis->rows, &analysis->result->arms[arm],
+                       jobs->metrics[jobs->all[job].kept].name);
 }
 
 /* The arm in which the job keeps most; -1 = none. */

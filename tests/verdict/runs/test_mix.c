@@ -110,8 +110,8 @@ TEST(mix_divides_cores_and_names_what_keeps_the_bound)
 
 TEST(mix_says_if_nothing_keeps_the_bound_and_refuses_unknown_metrics)
 {
-    static const char *const bad[] = {"a_rate", "a_rate x", "a_rate 0%", "a_rate 10% 5",
-                                      "a_p99 10%"};
+    static const char *const bad[] = {"a_rate",     "a_rate x",  "a_rate 0%", "a_rate 10% 5",
+                                      "a_rate 10x", "a_rate 10", "a_p99 10%"};
     AUTO(topo) topo;
     ENDED_BY(fixture_result_free) struct result result;
     struct neighbours jobs = {0};
