@@ -44,11 +44,10 @@ static int check_load(const struct command_options *options, struct err *err)
             return err_set(err, -EINVAL,
                            "option '--metric': contend has a metric '%s': choose another name",
                            all[i].name);
-    int rc = options->slo ? slo_parse(options->slo, &(struct slo){0}, err) : 0;
-    if (rc || !options->load)
-        return rc;
+    if (!options->load)
+        return 0;
     char **words = command_split(options->load, err);
-    rc = words ? find_program(words[0], err) : -EINVAL;
+    int rc = words ? find_program(words[0], err) : -EINVAL;
     command_words_free(words, 0);
     return rc;
 }

@@ -263,7 +263,7 @@ static void add_enough(const struct sizing_curves *curves, const struct result *
                               .low = NAN,
                               .high = NAN};
     if (result->slo)
-        text_set(finding.sentence, "To hold %.60s, one worker alone needs ", result->slo);
+        text_set(finding.sentence, "To hold %.60s, one worker alone needs ", result->slo->text);
     else
         text_set(finding.sentence, "To reach %.0f%% of its best, one worker alone needs ",
                  100 * SIZING_SHARE);
