@@ -273,7 +273,8 @@ static void choose_gpu(const struct topo_gpu *gpu, const struct placeholder_valu
     set_env(own, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
     if (!uses_gpu) /* numbers change once the variable is set */
         set_env(own, "CUDA_VISIBLE_DEVICES",
-                getenv("CUDA_VISIBLE_DEVICES") && gpu->uuid[0] ? gpu->uuid : values->gpu);
+                getenv("CUDA_VISIBLE_DEVICES") && gpu->uuid[0] ? gpu->uuid
+                                                               : values->of[PLACEHOLDER_GPU]);
 }
 
 static int expand_words(const struct placeholder_values *values, struct own_command *own,
@@ -309,6 +310,12 @@ static void free_own(struct own_command *own)
         free(own->env[i]);
 }
 
+/* By enum placeholder, of those that are known before the start. */
+static const char *const variables[] = {
+    [PLACEHOLDER_WORKER] = "CONTEND_WORKER",   [PLACEHOLDER_GPU] = "CONTEND_GPU",
+    [PLACEHOLDER_WORKERS] = "CONTEND_WORKERS", [PLACEHOLDER_THREADS] = "CONTEND_THREADS",
+    [PLACEHOLDER_CPUS] = "CONTEND_CPUS",       [PLACEHOLDER_NODE] = "CONTEND_NODE"};
+
 /* The caller frees *own with free_own, also after an error. */
 static int make_own(const struct observer *o, unsigned i, struct own_command *own, struct err *err)
 {
@@ -326,15 +333,11 @@ static int make_own(const struct observer *o, unsigned i, struct own_command *ow
     own->command.sets_threads = sets_threads(arm, &worker->plan);
     placeholders_of(o->config->topo, &arm->plan, o->slot + o->first + i, &values);
     /* Number and count are those of running workers: a baseline is worker 0 of 1. */
-    values.number = str_fmt("%u", worker->index);
-    values.workers = str_fmt("%u", worker->team);
-    set_env(own, "CONTEND_WORKER", values.number);
-    set_env(own, "CONTEND_WORKERS", values.workers);
-    set_env(own, "CONTEND_THREADS", values.threads);
-    set_env(own, "CONTEND_CPUS", values.cpus);
-    set_env(own, "CONTEND_NODE", values.node);
-    set_env(own, "CONTEND_GPU", values.gpu);
-    if (values.gpu[0])
+    values.of[PLACEHOLDER_WORKER] = str_fmt("%u", worker->index);
+    values.of[PLACEHOLDER_WORKERS] = str_fmt("%u", worker->team);
+    for (size_t p = 0; p < sizeof(variables) / sizeof(variables[0]); p++)
+        set_env(own, variables[p], values.of[p]);
+    if (values.of[PLACEHOLDER_GPU][0])
         choose_gpu(&o->config->topo->gpus[worker->plan.gpu], &values, own);
     if (o->config->outputs)
         (void)snprintf(own->output, sizeof(own->output), "%.3800s/%.40s-%u%s-worker%u.txt",
@@ -345,7 +348,7 @@ static int make_own(const struct observer *o, unsigned i, struct own_command *ow
     if (own->command.options.load)
         own->command.load_cpus = bitset_format(&o->config->run->client_cpus);
     int port = net_free_port();
-    values.port = port > 0 ? str_fmt("%d", port) : "";
+    values.of[PLACEHOLDER_PORT] = port > 0 ? str_fmt("%d", port) : "";
     return expand_words(&values, own, err);
 }
 

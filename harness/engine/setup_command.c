@@ -8,7 +8,7 @@
 
 static int check_text(const char *text, bool is_ready, struct err *err)
 {
-    static const struct placeholder_values any = {"0", "0", "0", "0", "0", "0", "1"};
+    static const struct placeholder_values any = {{"0", "0", "0", "0", "0", "0", "1"}};
     struct command_ready ready;
     char *expanded = placeholders_expand(text, &any, err);
     int rc = expanded && is_ready ? command_ready_parse(expanded, &ready, err) : 0;

@@ -32,37 +32,16 @@ void placeholders_of(const struct topo *topo, const struct plan *plan, unsigned 
     unsigned workers = 0;
     for (unsigned i = 0; i < plan->nworkers; i++)
         workers += !plan->workers[i].background;
+    const int gpu = worker->gpu;
     *values = (struct placeholder_values){
-        .number = str_fmt("%u", w),
-        .workers = str_fmt("%u", workers),
-        .threads = str_fmt("%u", worker->threads),
-        .gpu = worker->gpu < 0 ? ""
-                               : str_fmt("%u", topo_gpu_bus_number(topo, &topo->gpus[worker->gpu])),
-        .cpus = bitset_format(&worker->cpus),
-        .node = nodes_of(topo, worker),
-        .port = ""};
-}
-
-static const char *value_of(const struct placeholder_values *values, enum placeholder placeholder)
-{
-    switch (placeholder) {
-    case PLACEHOLDER_WORKER:
-        return values->number;
-    case PLACEHOLDER_GPU:
-        return values->gpu;
-    case PLACEHOLDER_WORKERS:
-        return values->workers;
-    case PLACEHOLDER_THREADS:
-        return values->threads;
-    case PLACEHOLDER_CPUS:
-        return values->cpus;
-    case PLACEHOLDER_PORT:
-        return values->port;
-    case PLACEHOLDER_NODE:
-    case PLACEHOLDERS:
-        break;
-    }
-    return values->node;
+        {[PLACEHOLDER_WORKER] = str_fmt("%u", w),
+         [PLACEHOLDER_WORKERS] = str_fmt("%u", workers),
+         [PLACEHOLDER_THREADS] = str_fmt("%u", worker->threads),
+         [PLACEHOLDER_GPU] =
+             gpu < 0 ? "" : str_fmt("%u", topo_gpu_bus_number(topo, &topo->gpus[gpu])),
+         [PLACEHOLDER_CPUS] = bitset_format(&worker->cpus),
+         [PLACEHOLDER_NODE] = nodes_of(topo, worker),
+         [PLACEHOLDER_PORT] = ""}};
 }
 
 /* A placeholder in a text: [start, end) includes the braces, letters[0..length) does not. */
@@ -119,10 +98,10 @@ static const char *find_value(const struct placeholder_values *values, const str
     int known = find_known(name, err);
     if (known < 0)
         return NULL;
-    const char *value = value_of(values, (enum placeholder)known);
+    const char *value = values->of[known];
     if (!value[0])
         (void)err_set(err, -EINVAL, "the command asks for {%.*s}, and worker %s has none",
-                      (int)name->length, name->letters, values->number);
+                      (int)name->length, name->letters, values->of[PLACEHOLDER_WORKER]);
     return value[0] ? value : NULL;
 }
 

@@ -28,7 +28,7 @@ extern const char *const placeholder_names[PLACEHOLDERS];
 
 /* The values of one worker; "" = none, and a command that uses the placeholder is refused. */
 struct placeholder_values {
-    const char *number, *gpu, *workers, *threads, *cpus, *node, *port;
+    const char *of[PLACEHOLDERS];
 };
 
 /*

@@ -3,8 +3,11 @@
 #include "tests/lib/fixture_topo.h"
 #include "tests/lib/unit.h"
 
-static const struct placeholder_values values = {
-    .number = "1", .gpu = "3", .workers = "4", .cpus = "0-3,8", .node = "0"};
+static const struct placeholder_values values = {{[PLACEHOLDER_WORKER] = "1",
+                                                  [PLACEHOLDER_GPU] = "3",
+                                                  [PLACEHOLDER_WORKERS] = "4",
+                                                  [PLACEHOLDER_CPUS] = "0-3,8",
+                                                  [PLACEHOLDER_NODE] = "0"}};
 
 TEST(placeholders_are_replaced)
 {
@@ -57,7 +60,7 @@ TEST(placeholders_refuse_what_is_not_known)
     }
     struct err err = {0};
     struct placeholder_values bare = values;
-    bare.gpu = "";
+    bare.of[PLACEHOLDER_GPU] = "";
     assert_null(placeholders_expand("--device {gpu}", &bare, &err));
     assert_int_equal(err.code, -EINVAL);
     assert_string_equal(err.msg, "the command asks for {gpu}, and worker 1 has none");
@@ -112,6 +115,6 @@ TEST(placeholders_name_memory_that_may_be_used)
     topo.nodes[1].allowed = false;
     assert_int_equal(plan_make(&topo, &request, &plan, NULL), 0);
     placeholders_of(&topo, &plan, 1, &of);
-    assert_string_equal(of.cpus, "4-7");
-    assert_string_equal(of.node, "0");
+    assert_string_equal(of.of[PLACEHOLDER_CPUS], "4-7");
+    assert_string_equal(of.of[PLACEHOLDER_NODE], "0");
 }

@@ -25,8 +25,9 @@ static const char mems_function[] =
     "    fi\n"
     "}\n";
 
-static void add_docker(struct strbuf *out, const struct emit_worker *worker, unsigned w)
+static void add_docker(struct strbuf *out, const struct emit *emit, unsigned w)
 {
+    const struct emit_worker *worker = &emit->worker[w];
     if (worker->plan->mem_policy == MEM_BIND)
         strbuf_addf(out, "    mems %u %s\n", w, worker->nodes);
     strbuf_addf(
@@ -88,14 +89,10 @@ int emit_docker(const struct emit *emit, struct strbuf *out, struct err *err)
     strbuf_adds(out, "\"\n");
     if (binds_hard(emit))
         strbuf_adds(out, mems_function);
-    script_signals(out, "    # shellcheck disable=SC2086\n"
-                        "    [ \"$1\" != KILL ] || docker kill $names >/dev/null 2>&1\n");
-    for (unsigned w = 0; w < emit->nworkers; w++) {
-        script_worker_begin(out, emit, w);
-        add_docker(out, &emit->worker[w], w);
-        script_worker_end(out);
-    }
-    script_end(out);
+    script_workers(out, emit,
+                   "    # shellcheck disable=SC2086\n"
+                   "    [ \"$1\" != KILL ] || docker kill $names >/dev/null 2>&1\n",
+                   add_docker);
     return 0;
 }
 

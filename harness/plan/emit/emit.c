@@ -84,12 +84,12 @@ static int expand(const struct emit *emit, struct emit_worker *worker, unsigned 
         return err_set(err, -ENOMEM, "no memory for the command");
     placeholders_of(emit->job->topo, emit->job->plan, w, values);
     if (!worker->plan->background && emit->job->each) {
-        values->number = str_fmt("%u", emit->job->each[w].worker);
-        values->workers = str_fmt("%u", emit->job->each[w].workers);
+        values->of[PLACEHOLDER_WORKER] = str_fmt("%u", emit->job->each[w].worker);
+        values->of[PLACEHOLDER_WORKERS] = str_fmt("%u", emit->job->each[w].workers);
     }
     for (size_t i = 0; i < n; i++) {
-        if (!values->port[0] && placeholders_use(words[i], PLACEHOLDER_PORT))
-            values->port = find_port(emit, worker);
+        if (!values->of[PLACEHOLDER_PORT][0] && placeholders_use(words[i], PLACEHOLDER_PORT))
+            values->of[PLACEHOLDER_PORT] = find_port(emit, worker);
         worker->words[i] = placeholders_expand(words[i], values, err);
         if (!worker->words[i])
             return -EINVAL;

@@ -10,25 +10,12 @@ void quote_shell(struct strbuf *out, const char *word)
     strbuf_adds(out, text_shell_word(word));
 }
 
-/* A copy with each character of `marks` doubled; the caller frees it. NULL: no memory. */
-static char *doubled(const char *word, const char *marks)
-{
-    struct strbuf out = {0};
-    for (; *word; word++) {
-        if (strchr(marks, *word))
-            strbuf_addc(&out, *word);
-        strbuf_addc(&out, *word);
-    }
-    return strbuf_take(&out);
-}
-
 void quote_systemd_run(struct strbuf *out, const char *word)
 {
-    char *twice = doubled(word, "$");
-    out->failed = out->failed || !twice;
-    if (twice)
-        quote_shell(out, twice);
-    free(twice);
+    const char *twice = "";
+    for (; *word; word++)
+        str_add(&twice, "", *word == '$' ? "$$" : "%c", *word);
+    quote_shell(out, twice);
 }
 
 void quote_unit(struct strbuf *out, const char *word)
@@ -132,22 +119,24 @@ static bool is_set(const char *name, char *(*get)(const char *name))
     return value && *value;
 }
 
-static void add(struct strbuf *out, const char *const *names, size_t n, const char *before,
+static void add(const char **text, const char *const *names, size_t n, const char *before,
                 char *(*get)(const char *name))
 {
     for (size_t i = 0; i < n; i++)
         if (!get || is_set(names[i], get))
-            strbuf_addf(out, "%s%s", before, names[i]);
+            str_add(text, "", "%s%s", before, names[i]);
 }
 
-void inherited_add(struct strbuf *out, const struct plan *plan, const char *before,
-                   char *(*get)(const char *name))
+const char *inherited_list(const struct plan *plan, const char *before,
+                           char *(*get)(const char *name))
 {
-    add(out, overriding, sizeof(overriding) / sizeof(*overriding), before, get);
+    const char *text = "";
+    add(&text, overriding, sizeof(overriding) / sizeof(*overriding), before, get);
     if (is_passive(plan))
-        add(out, spinning, sizeof(spinning) / sizeof(*spinning), before, get);
+        add(&text, spinning, sizeof(spinning) / sizeof(*spinning), before, get);
     if (get)
-        add(out, inherited_teams + 1, INHERITED_TEAMS - 1, before, get);
+        add(&text, inherited_teams + 1, INHERITED_TEAMS - 1, before, get);
+    return text;
 }
 
 static void report(const char *const *names, size_t n, char *(*get)(const char *name),

@@ -42,11 +42,11 @@ enum { INHERITED_TEAMS = 3 };
 extern const char *const inherited_teams[INHERITED_TEAMS];
 
 /*
- * Appends each name that the workers must not inherit, preceded by `before`. With `get`, only names
- * that are set, and then inherited_teams except OMP_NUM_THREADS, too. `get` may be NULL.
+ * Each name that the workers must not inherit, preceded by `before`. With `get`, only names that
+ * are set, and then inherited_teams except OMP_NUM_THREADS, too. `get` may be NULL.
  */
-void inherited_add(struct strbuf *out, const struct plan *plan, const char *before,
-                   char *(*get)(const char *name));
+const char *inherited_list(const struct plan *plan, const char *before,
+                           char *(*get)(const char *name));
 
 /* Adds one finding about the names that are set, if any. */
 void inherited_check(const struct plan *plan, char *(*get)(const char *name),

@@ -25,10 +25,7 @@ static void add_task(struct strbuf *out, const struct emit *emit, const char *ra
         script_export(&task, worker, without);
         if (worker->cpus[0])
             strbuf_addf(&task, "    may %s\n", worker->cpus);
-        strbuf_addf(&task, "    bound \"%s\" \"", worker->cpus);
-        emit_numactl_option(&task, worker);
-        strbuf_addc(&task, '"');
-        emit_words(&task, worker, quote_shell);
+        script_add_bound(&task, worker);
         strbuf_adds(&task, "\n    ;;\n");
     }
     strbuf_addf(&task,

@@ -43,9 +43,8 @@ void script_begin(struct strbuf *out, const struct emit *emit, const char *usage
 
 void script_unset(struct strbuf *out, const struct emit *emit, const char *indent)
 {
-    strbuf_addf(out, "%s# Inherited, these would undo the plan.\n%sunset", indent, indent);
-    inherited_add(out, emit->job->plan, " ", NULL);
-    strbuf_addc(out, '\n');
+    strbuf_addf(out, "%s# Inherited, these would undo the plan.\n%sunset%s\n", indent, indent,
+                inherited_list(emit->job->plan, " ", NULL));
 }
 
 void script_allowed(struct strbuf *out, const struct emit *emit, bool calls)
@@ -84,7 +83,7 @@ void script_bound(struct strbuf *out, const char *session)
                 *session ? session : "env -- ");
 }
 
-void script_signals(struct strbuf *out, const char *more)
+static void add_signals(struct strbuf *out, const char *more)
 {
     strbuf_addf(
         out,
@@ -112,18 +111,6 @@ void script_signals(struct strbuf *out, const char *more)
         more);
 }
 
-void script_worker_begin(struct strbuf *out, const struct emit *emit, unsigned w)
-{
-    strbuf_addc(out, '\n');
-    emit_title(out, emit, w);
-    strbuf_adds(out, "(\n");
-}
-
-void script_worker_end(struct strbuf *out)
-{
-    strbuf_adds(out, "\n) &\npids=\"$pids $!\"\n");
-}
-
 void script_export(struct strbuf *out, const struct emit_worker *worker, const char *without)
 {
     strbuf_adds(out, "    export");
@@ -136,8 +123,17 @@ void script_export(struct strbuf *out, const struct emit_worker *worker, const c
     strbuf_addc(out, '\n');
 }
 
-void script_end(struct strbuf *out)
+void script_workers(struct strbuf *out, const struct emit *emit, const char *more,
+                    void (*add)(struct strbuf *out, const struct emit *emit, unsigned w))
 {
+    add_signals(out, more);
+    for (unsigned w = 0; w < emit->nworkers; w++) {
+        strbuf_addc(out, '\n');
+        emit_title(out, emit, w);
+        strbuf_adds(out, "(\n");
+        add(out, emit, w);
+        strbuf_adds(out, "\n) &\npids=\"$pids $!\"\n");
+    }
     strbuf_adds(out, "\nworst=0\n"
                      "for pid in $pids; do\n"
                      "    wait \"$pid\"\n"
@@ -158,16 +154,14 @@ static bool is_fallback(const char *name)
 static void add_command(struct strbuf *out, const struct emit *emit,
                         const struct emit_worker *worker)
 {
-    struct strbuf unset = {0};
+    const char *unset =
+        emit->job->get ? inherited_list(emit->job->plan, " -u ", emit->job->get) : "";
     strbuf_addc(out, ' ');
     for (unsigned i = 0; i < worker->nvariables; i++)
         if (!is_fallback(worker->variable[i].name))
             strbuf_addf(out, " %s=%s", worker->variable[i].name, worker->variable[i].value);
-    if (emit->job->get)
-        inherited_add(&unset, emit->job->plan, " -u ", emit->job->get);
-    if (unset.length)
-        strbuf_addf(out, " env%s", unset.text);
-    strbuf_free(&unset);
+    if (*unset)
+        strbuf_addf(out, " env%s", unset);
     if (worker->nodes[0] && !emit->job->memory_refused) {
         strbuf_addf(out, " numactl%s%s ", worker->cpus[0] ? " --physcpubind=" : "", worker->cpus);
         emit_numactl_option(out, worker);
@@ -188,6 +182,16 @@ int emit_commands(const struct emit *emit, struct strbuf *out, struct err *err)
     return 0;
 }
 
+static void add_sh(struct strbuf *out, const struct emit *emit, unsigned w)
+{
+    const struct emit_worker *worker = &emit->worker[w];
+    script_export(out, worker, NULL);
+    strbuf_adds(out, "    exec setsid --");
+    if (worker->cpus[0])
+        strbuf_addf(out, " taskset -c %s", worker->cpus);
+    emit_words(out, worker, quote_shell);
+}
+
 int emit_sh(const struct emit *emit, struct strbuf *out, struct err *err)
 {
     (void)err;
@@ -197,19 +201,22 @@ int emit_sh(const struct emit *emit, struct strbuf *out, struct err *err)
                          "--emit numactl binds it.\n");
     script_allowed(out, emit, true);
     script_unset(out, emit, "");
-    script_signals(out, "");
-    for (unsigned w = 0; w < emit->nworkers; w++) {
-        const struct emit_worker *worker = &emit->worker[w];
-        script_worker_begin(out, emit, w);
-        script_export(out, worker, NULL);
-        strbuf_adds(out, "    exec setsid --");
-        if (worker->cpus[0])
-            strbuf_addf(out, " taskset -c %s", worker->cpus);
-        emit_words(out, worker, quote_shell);
-        script_worker_end(out);
-    }
-    script_end(out);
+    script_workers(out, emit, "", add_sh);
     return 0;
+}
+
+void script_add_bound(struct strbuf *out, const struct emit_worker *worker)
+{
+    strbuf_addf(out, "    bound \"%s\" \"", worker->cpus);
+    emit_numactl_option(out, worker);
+    strbuf_addc(out, '"');
+    emit_words(out, worker, quote_shell);
+}
+
+static void add_numactl(struct strbuf *out, const struct emit *emit, unsigned w)
+{
+    script_export(out, &emit->worker[w], NULL);
+    script_add_bound(out, &emit->worker[w]);
 }
 
 int emit_numactl(const struct emit *emit, struct strbuf *out, struct err *err)
@@ -219,18 +226,7 @@ int emit_numactl(const struct emit *emit, struct strbuf *out, struct err *err)
     script_allowed(out, emit, true);
     script_unset(out, emit, "");
     script_bound(out, "setsid -- ");
-    script_signals(out, "");
-    for (unsigned w = 0; w < emit->nworkers; w++) {
-        const struct emit_worker *worker = &emit->worker[w];
-        script_worker_begin(out, emit, w);
-        script_export(out, worker, NULL);
-        strbuf_addf(out, "    bound \"%s\" \"", worker->cpus);
-        emit_numactl_option(out, worker);
-        strbuf_addc(out, '"');
-        emit_words(out, worker, quote_shell);
-        script_worker_end(out);
-    }
-    script_end(out);
+    script_workers(out, emit, "", add_numactl);
     return 0;
 }
 
@@ -298,6 +294,14 @@ static const char bind_function[] =
     "    esac\n"
     "}\n";
 
+static void add_env(struct strbuf *out, const struct emit *emit, unsigned w)
+{
+    script_export(out, &emit->worker[w], NULL);
+    add_binding(out, emit, &emit->worker[w]);
+    strbuf_adds(out, "    exec setsid --");
+    emit_words(out, &emit->worker[w], quote_shell);
+}
+
 int emit_env(const struct emit *emit, struct strbuf *out, struct err *err)
 {
     (void)err;
@@ -314,17 +318,7 @@ int emit_env(const struct emit *emit, struct strbuf *out, struct err *err)
         strbuf_adds(out, refused);
     if (binds)
         strbuf_adds(out, bind_function);
-    script_signals(out, "");
-    for (unsigned w = 0; w < emit->nworkers; w++) {
-        const struct emit_worker *worker = &emit->worker[w];
-        script_worker_begin(out, emit, w);
-        script_export(out, worker, NULL);
-        add_binding(out, emit, worker);
-        strbuf_adds(out, "    exec setsid --");
-        emit_words(out, worker, quote_shell);
-        script_worker_end(out);
-    }
-    script_end(out);
+    script_workers(out, emit, "", add_env);
     return 0;
 }
 
@@ -333,17 +327,6 @@ int emit_env(const struct emit *emit, struct strbuf *out, struct err *err)
 static const char *numa_policy(const struct emit_worker *worker)
 {
     return mem_policy_name(worker->plan->mem_policy);
-}
-
-/* Appends the names, separated by blanks. */
-static void add_unset(struct strbuf *out, const struct emit *emit)
-{
-    struct strbuf names = {0};
-    inherited_add(&names, emit->job->plan, " ", NULL);
-    char *text = strbuf_take(&names);
-    out->failed = out->failed || !text;
-    strbuf_adds(out, text ? text + 1 : "");
-    free(text);
 }
 
 /* Tests whether the manager may bind memory, with the policy of the first worker that has one. */
@@ -387,9 +370,8 @@ static void add_unit(struct strbuf *out, const struct emit *emit, unsigned w)
     for (unsigned i = 0; i < worker->nvariables; i++)
         strbuf_addf(out, "Environment=%s=%s\n", worker->variable[i].name,
                     worker->variable[i].value);
-    strbuf_adds(out, "UnsetEnvironment=");
-    add_unset(out, emit);
-    strbuf_adds(out, "\nExecStart=/bin/sh -c \"exec \\\"$$@\\\"\" sh");
+    strbuf_addf(out, "UnsetEnvironment=%s\nExecStart=/bin/sh -c \"exec \\\"$$@\\\"\" sh",
+                inherited_list(emit->job->plan, " ", NULL) + 1);
     emit_words(out, worker, quote_unit);
     strbuf_adds(out, "\nUNIT\n");
 }
@@ -424,9 +406,7 @@ static void add_run(struct strbuf *out, const struct emit *emit, unsigned w)
     if (worker->nodes[0])
         strbuf_addf(out, " ${numa:+-p NUMAPolicy=%s -p NUMAMask=%s}", numa_policy(worker),
                     worker->nodes);
-    strbuf_adds(out, " -p UnsetEnvironment=\"");
-    add_unset(out, emit);
-    strbuf_adds(out, "\"");
+    strbuf_addf(out, " -p UnsetEnvironment=\"%s\"", inherited_list(emit->job->plan, " ", NULL) + 1);
     for (unsigned i = 0; i < worker->nvariables; i++)
         strbuf_addf(out, " --setenv=%s=%s", worker->variable[i].name, worker->variable[i].value);
     strbuf_adds(out, " \\\n        -- /bin/sh -c 'exec \"$$@\"' sh");
@@ -445,14 +425,9 @@ int emit_systemd(const struct emit *emit, struct strbuf *out, struct err *err)
     strbuf_adds(out, "user=\n[ \"$(id -u)\" = 0 ] || user=--user\n");
     if (emit->binds_memory)
         add_probe(out, emit);
-    script_signals(
-        out,
-        "    systemctl ${user:+\"$user\"} kill --signal=\"$1\" \"contend-$$-*\" 2>/dev/null\n");
-    for (unsigned w = 0; w < emit->nworkers; w++) {
-        script_worker_begin(out, emit, w);
-        add_run(out, emit, w);
-        script_worker_end(out);
-    }
-    script_end(out);
+    script_workers(
+        out, emit,
+        "    systemctl ${user:+\"$user\"} kill --signal=\"$1\" \"contend-$$-*\" 2>/dev/null\n",
+        add_run);
     return 0;
 }

@@ -19,20 +19,18 @@ void script_unset(struct strbuf *out, const struct emit *emit, const char *inden
 /* Shell function `bound CPUS MEMORY COMMAND...`, which execs. `session`: "setsid -- " or "". */
 void script_bound(struct strbuf *out, const char *session);
 
-/*
- * Shell function `signal NAME`, which signals all workers, and the traps for Ctrl-C, TERM and HUP.
- * `more` are further commands of `signal`, on lines of their own.
- */
-void script_signals(struct strbuf *out, const char *more);
-
-/* Open and close the background subshell that starts worker w. */
-void script_worker_begin(struct strbuf *out, const struct emit *emit, unsigned w);
-void script_worker_end(struct strbuf *out);
+/* "    bound CPUS MEMORY COMMAND..." */
+void script_add_bound(struct strbuf *out, const struct emit_worker *worker);
 
 /* "    export NAME=VALUE ...\n" of all variables except `without`, which may be NULL. */
 void script_export(struct strbuf *out, const struct emit_worker *worker, const char *without);
 
-/* Waits for all workers and exits with the worst exit code. */
-void script_end(struct strbuf *out);
+/*
+ * Shell function `signal NAME`, which signals all workers, and the traps for Ctrl-C, TERM and HUP;
+ * `more` are further commands of `signal`, on lines of their own. Then each worker, which `add`
+ * starts in a background subshell. Waits for all, and exits with the worst exit code.
+ */
+void script_workers(struct strbuf *out, const struct emit *emit, const char *more,
+                    void (*add)(struct strbuf *out, const struct emit *emit, unsigned w));
 
 #endif
