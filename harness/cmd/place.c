@@ -9,6 +9,7 @@
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/cgroup.h"
 #include "harness/lib/sys/log.h"
+#include "harness/lib/sys/net.h"
 #include "harness/lib/text.h"
 #include "harness/machine/topo.h"
 #include "harness/machine/topo_check.h"
@@ -87,15 +88,16 @@ static bool memory_is_refused(const struct topo *topo)
     return topo->is_this_machine && affinity_check_memory() != 0;
 }
 
-/* The command of each worker; NULL = all have the same. */
-static const char *const *const *words_of_each(const struct place_args *args)
+/* What each worker of unlike jobs runs; NULL = all run the same. */
+static const struct emit_own *find_own(const struct neighbours *jobs)
 {
-    static const char *const *each[NEIGHBOURS_WORKERS];
-    if (!args->neighbours)
-        return NULL;
-    for (unsigned w = 0; w < neighbours_workers(args->neighbours); w++)
-        each[w] = (const char *const *)neighbour_of(args->neighbours, 0, w, NULL)->argv;
-    return each;
+    static struct emit_own each[NEIGHBOURS_WORKERS];
+    for (unsigned w = 0; jobs && w < neighbours_workers(jobs); w++) {
+        const struct neighbour *job = neighbour_of(jobs, 0, w, &each[w].worker);
+        each[w].words = (const char *const *)job->argv;
+        each[w].workers = (unsigned)job->workers;
+    }
+    return jobs ? each : NULL;
 }
 
 static struct emit_job job_of(const struct topo *topo, const struct plan *plan,
@@ -104,9 +106,10 @@ static struct emit_job job_of(const struct topo *topo, const struct plan *plan,
     return (struct emit_job){.topo = topo,
                              .plan = plan,
                              .words = args->job,
-                             .each = words_of_each(args),
+                             .each = find_own(args->neighbours),
                              .renumbered = getenv("CUDA_VISIBLE_DEVICES") != NULL,
                              .get = getenv,
+                             .free_port = net_free_port,
                              .memory_refused = memory_is_refused(topo)};
 }
 
@@ -206,27 +209,6 @@ static int print_plans(const struct topo *topo, const struct plan *plans, int n,
     return rc ? (rc == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN) : cmd_finish();
 }
 
-/* True if a plan is possible. Impossible plans are printed, too, with the reason. */
-static bool any_is_possible(const struct plan *plans, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (plans[i].status == PLAN_OK)
-            return true;
-    return false;
-}
-
-static int print(const struct topo *topo, const struct plan *plans, int n,
-                 const struct place_args *args)
-{
-    bool any = any_is_possible(plans, n);
-    int code = args->json ? print_json(topo, plans, n)
-               : any      ? print_plans(topo, plans, n, args)
-                          : EXIT_GOOD;
-    for (int i = 0; i < n && !any; i++)
-        log_error("no plan for %s: %s", placement_infos[plans[i].placement].name, plans[i].reason);
-    return any || code ? code : EXIT_USAGE;
-}
-
 /* "4+12" -> cores of each worker. */
 static int parse_job_cores(const struct place_args *args, unsigned *cores, struct err *err)
 {
@@ -291,99 +273,59 @@ static int load(const struct place_args *args, struct topo *topo, struct err *er
     return rc ? rc : report_machine(topo, err);
 }
 
-/*
- * Plans the named placement, or by the rule "nearest" the first of `nearest` that this machine
- * supports: memory near CPUs and GPU before slices of CPUs before a limit on threads.
- */
-static int choose(const struct topo *topo, const struct place_args *args, struct plan *plan,
-                  struct err *err)
-{
-    static const enum placement nearest[] = {PLACE_GPU_LOCAL, PLACE_NUMA, PLACE_PARTITION,
-                                             PLACE_SIZED};
-    enum placement named[PLACEMENTS];
-    int n = args->placement ? placement_parse_list(args->placement, named, err) : 4;
-    int rc = n < 0 ? n : 0;
-    if (n > 1 && args->placement)
-        return err_set(err, -EINVAL, "--emit takes one placement");
-    for (int i = 0; i < n && !rc; i++) {
-        plan_free(plan);
-        rc = make_plans(topo, args, args->placement ? named : &nearest[i], 1, plan, err);
-        if (rc || plan->status == PLAN_OK)
-            return rc;
-    }
-    return rc ? rc
-              : err_set(err, -EINVAL, "no plan for %s: %s", placement_infos[plan->placement].name,
-                        plan->reason);
-}
-
-/* Takes placement and options from the result that recommends. False: no usable plan here. */
-static bool take_measured(const struct topo *topo, struct place_args *args)
+/* True if a result recommends a placement for this workload that is usable here. */
+static bool take_measured(const struct topo *topo, struct place_args *args,
+                          enum placement *placement)
 {
     struct err err;
+    char options[PLAN_OPTIONS_MAX];
     struct plan plan = {0};
-    struct place_args measured = {.workers = args->workers,
-                                  .background = args->measured.background,
-                                  .placement = placement_infos[args->measured.placement].name,
-                                  .plan = args->measured.plan};
+    const unsigned workers = args->workers ? (unsigned)args->workers : plan_default_workers(topo);
+    if (args->background || plan_options_format(&args->plan, options, sizeof(options))[0] ||
+        !topo->is_this_machine || !place_find_measured(topo, workers, args->job, &args->measured))
+        return false;
+    struct place_args measured = *args;
+    measured.background = args->measured.background;
+    measured.plan = args->measured.plan;
     if (measured.plan.cpus)
         measured.plan.cpus = args->measured.cpus;
-    int rc = choose(topo, &measured, &plan, &err);
-    bool pinned = placement_infos[plan.placement].pinned;
+    *placement = args->measured.placement;
+    const bool usable = !make_plans(topo, &measured, placement, 1, &plan, &err) &&
+                        plan.status == PLAN_OK &&
+                        (args->emit != EMIT_K8S || placement_infos[*placement].pinned);
     plan_free(&plan);
-    if (rc || (args->emit == EMIT_K8S && !pinned)) /* k8s only pins */
+    if (!usable)
         return false;
-    args->placement = measured.placement;
     args->plan = measured.plan;
     args->background = measured.background;
+    text_set(args->note, "%s", place_format_measured(&args->measured));
     return true;
 }
 
-/* Without a named placement: the one recommended by a result for this workload, else nearest. */
-static int take_default(const struct topo *topo, struct place_args *args, struct err *err)
+/*
+ * Without a named placement: the one recommended by a result, else the nearest, the first that this
+ * machine supports: memory near CPUs and GPU before slices of CPUs before a limit on threads.
+ */
+static int take_default(const struct topo *topo, struct place_args *args, enum placement *placement,
+                        struct err *err)
 {
-    char options[300];
-    struct plan plan = {0};
-    unsigned workers = args->workers ? (unsigned)args->workers : plan_default_workers(topo);
-    bool own = args->background || plan_options_format(&args->plan, options, sizeof(options))[0];
-    bool measured = !own && topo->is_this_machine &&
-                    place_find_measured(topo, workers, args->job, &args->measured) &&
-                    take_measured(topo, args);
-    int rc = measured ? 0 : choose(topo, args, &plan, err);
-    if (measured)
-        text_set(args->note, "%s", place_format_measured(&args->measured));
-    else if (!rc) {
-        args->placement = placement_infos[plan.placement].name;
-        text_set(args->note, "%s", place_format_nearest(args->placement, args->job));
+    static const enum placement nearest[] = {PLACE_GPU_LOCAL, PLACE_NUMA, PLACE_PARTITION,
+                                             PLACE_SIZED};
+    struct plan plan = {.status = PLAN_SKIPPED};
+    int rc = 0;
+    if (!take_measured(topo, args, placement)) {
+        for (size_t i = 0; i < 4 && !rc && plan.status == PLAN_SKIPPED; i++) {
+            plan_free(&plan);
+            *placement = nearest[i];
+            rc = make_plans(topo, args, placement, 1, &plan, err);
+        }
+        plan_free(&plan);
+        text_set(args->note, "%s",
+                 place_format_nearest(placement_infos[*placement].name, args->job));
     }
-    plan_free(&plan);
     if (!rc)
         log_info("%s", args->note);
     return rc;
-}
-
-static int place(struct place_args *args)
-{
-    struct err err = {0};
-    enum placement placements[PLACEMENTS] = {PLACE_NONE};
-    struct plan plans[PLACEMENTS] = {0};
-    struct topo topo = {0};
-    int code = EXIT_USAGE;
-    int n = args->placement ? placement_parse_list(args->placement, placements, &err) : 1;
-    int rc = n < 0 ? n : load(args, &topo, &err);
-    if (!rc && !args->placement)
-        rc = take_default(&topo, args, &err);
-    if (!rc && args->note[0])
-        rc = placement_parse(args->placement, placements, &err);
-    if (!rc)
-        rc = make_plans(&topo, args, placements, n, plans, &err);
-    if (rc)
-        log_error("%s", err.msg);
-    else
-        code = print(&topo, plans, n, args);
-    for (int i = 0; i < n; i++)
-        plan_free(&plans[i]);
-    topo_free(&topo);
-    return code;
 }
 
 /* A kubelet needs a core for the system. If the plan leaves no core free, reserves one. */
@@ -402,7 +344,8 @@ static void choose_for_kubelet(const struct topo *topo, const struct place_args 
     if (args->emit != EMIT_K8S || args->plan.reserve || emit_leaves_core(topo, plan))
         return;
     reserving.plan.reserve = 1;
-    if (choose(topo, &reserving, &smaller, &why)) {
+    if (make_plans(topo, &reserving, &plan->placement, 1, &smaller, &why) ||
+        smaller.status != PLAN_OK) {
         plan_free(&smaller);
         return; /* emit_text says what is missing */
     }
@@ -412,48 +355,72 @@ static void choose_for_kubelet(const struct topo *topo, const struct place_args 
 }
 
 /* The text contains findings about the plan. Findings about this process go only to stderr. */
-static int print_text(const struct topo *topo, const struct plan *plan,
-                      const struct place_args *args, struct findings *findings, struct err *err)
-{
-    struct emit_job job = job_of(topo, plan, args);
-    plan_check(topo, plan, findings);
-    job.findings = findings;
-    char *text = emit_text((enum emit_format)args->emit, &job, err);
-    if (!text)
-        return err->code;
-    if (args->note[0])
-        place_print_noted(text, args->note);
-    else
-        (void)fputs(text, stdout);
-    free(text);
-    find_here(topo, plan, findings);
-    log_findings(findings);
-    return findings_check(findings, err);
-}
-
-static int emit(struct place_args *args)
+static int print_text(const struct topo *topo, struct plan *plan, const struct place_args *args)
 {
     struct err err = {0};
-    struct plan plan = {0};
     struct findings findings = {0};
+    choose_for_kubelet(topo, args, plan, &findings);
+    struct emit_job job = job_of(topo, plan, args);
+    plan_check(topo, plan, &findings);
+    job.findings = &findings;
+    char *text = emit_text((enum emit_format)args->emit, &job, &err);
+    if (text && args->note[0])
+        place_print_noted(text, args->note);
+    else if (text)
+        (void)fputs(text, stdout);
+    if (text) {
+        find_here(topo, plan, &findings);
+        log_findings(&findings);
+    }
+    if (!text || findings_check(&findings, &err))
+        log_error("%s", err.msg);
+    free(text);
+    findings_free(&findings);
+    return err.code ? EXIT_USAGE : cmd_finish();
+}
+
+/* Impossible plans are printed, too, with the reason, if another is possible. */
+static int print(const struct topo *topo, struct plan *plans, int n, const struct place_args *args)
+{
+    bool any = false;
+    for (int i = 0; i < n; i++)
+        any = any || plans[i].status == PLAN_OK;
+    int code = args->json                    ? print_json(topo, plans, n)
+               : !any                        ? EXIT_GOOD
+               : args->emit != EMIT_COMMANDS ? print_text(topo, plans, args)
+                                             : print_plans(topo, plans, n, args);
+    for (int i = 0; i < n && !any; i++)
+        log_error("no plan for %s: %s", placement_infos[plans[i].placement].name, plans[i].reason);
+    return any || code ? code : EXIT_USAGE;
+}
+
+static int place(struct place_args *args)
+{
+    struct err err = {0};
+    enum placement placements[PLACEMENTS] = {PLACE_NONE};
+    struct plan plans[PLACEMENTS] = {0};
     struct topo topo = {0};
     int code = EXIT_USAGE;
-    int rc = args->json ? err_set(&err, -EINVAL, "--emit and --json exclude each other")
-                        : load(args, &topo, &err);
-    if (!rc && !args->placement)
-        rc = take_default(&topo, args, &err);
+    int n = args->placement ? placement_parse_list(args->placement, placements, &err) : 1;
+    int rc = n < 0 ? n : 0;
+    if (!rc && args->emit != EMIT_COMMANDS && (args->json || n > 1))
+        rc = err_set(&err, -EINVAL, "%s",
+                     args->json ? "--emit and --json exclude each other"
+                                : "--emit takes one placement");
     if (!rc)
-        rc = choose(&topo, args, &plan, &err);
-    if (!rc) {
-        choose_for_kubelet(&topo, args, &plan, &findings);
-        rc = print_text(&topo, &plan, args, &findings, &err);
-    }
+        rc = load(args, &topo, &err);
+    if (!rc && !args->placement)
+        rc = take_default(&topo, args, placements, &err);
+    if (!rc)
+        rc = make_plans(&topo, args, placements, n, plans, &err);
     if (rc)
         log_error("%s", err.msg);
-    findings_free(&findings);
-    plan_free(&plan);
+    else
+        code = print(&topo, plans, n, args);
+    for (int i = 0; i < n; i++)
+        plan_free(&plans[i]);
     topo_free(&topo);
-    return rc ? code : cmd_finish();
+    return code;
 }
 
 static int place_main(const struct cmd_env *env, int argc, char **argv)
@@ -478,7 +445,7 @@ static int place_main(const struct cmd_env *env, int argc, char **argv)
     }
     if (rc)
         log_error("%s", err.msg);
-    code = rc ? EXIT_USAGE : args.emit == EMIT_COMMANDS ? place(&args) : emit(&args);
+    code = rc ? EXIT_USAGE : place(&args);
     neighbours_free(&jobs);
     return code;
 }
@@ -490,7 +457,8 @@ const struct command place_command = {
     .summary = "the plan for N workers, and the commands that apply it",
     .about =
         "Prints the plan for N workers, and the commands that apply it to your job. Type the job "
-        "after '--'; {worker}, {workers}, {threads}, {gpu}, {cpus} and {node} in it are replaced.",
+        "after '--'; {worker}, {workers}, {threads}, {gpu}, {cpus}, {node} and {port}, a free "
+        "port, in it are replaced.",
     .operands = "[-- COMMAND [ARGUMENT...]]",
     .opts = place_opts,
     .examples = {{"contend place -n 4 -P partition", "four workers on cores of their own"},

@@ -54,7 +54,8 @@ static int measure_doses(struct session *s, const struct scenario *const *scenar
 
 static void judge_mix(const void *arg, const struct analysis *analysis, struct findings *findings)
 {
-    mix_judge(arg, analysis, findings);
+    (void)arg;
+    mix_judge(analysis, findings);
 }
 
 /* --job: unlike jobs at once. */
@@ -63,7 +64,7 @@ static int measure_jobs(struct session *s)
     struct run_options *options = &s->options;
     struct subject subject;
     struct neighbours jobs = {0};
-    struct mix mix = {.jobs = &jobs, .protect = options->protect};
+    struct mix mix = {0};
     const struct session_task task = {
         .arrange = {.purpose = PURPOSE_MIX, .add = mix_arrange, .arg = &mix}, .judge = judge_mix};
     const struct scenario *scenario = &subject.scenario;

@@ -22,16 +22,21 @@ static const char placements[] = "none,sized,passive,partition,numa,gpu-local,pa
 static int find_program(const char *name, struct err *err)
 {
     char path[4096];
-    if (strchr(name, '{')) /* a placeholder: may be another program for each worker */
+    const size_t blank = strcspn(name, " ");
+    const char *first = name[blank] ? str_fmt("%.*s", (int)blank, name) : "{";
+    const bool is_file = strchr(name, '/') && file_is_program(name);
+    if (is_file || (!strchr(name, '/') && !file_find_program(name, false, path, sizeof(path))))
         return 0;
-    if (strchr(name, '/') && file_is_program(name))
+    if (first[0] && !strchr(first, '{') && !find_program(first, NULL))
+        return err_set(err, -ENOENT,
+                       "no program '%.100s': quotes make one word of a command; leave them out",
+                       name);
+    if (strchr(name, '{')) /* a placeholder: may be another program for each worker */
         return 0;
     if (strchr(name, '/'))
         return err_set(err, -ENOENT, "cannot execute '%.150s': %s", name,
                        access(name, F_OK) ? strerror(errno)
                                           : "it is no program, or may not be run");
-    if (!file_find_program(name, false, path, sizeof(path)))
-        return 0;
     return err_set(err, -ENOENT, "no program '%.100s' in PATH", name);
 }
 
@@ -44,11 +49,10 @@ static int check_load(const struct command_options *options, struct err *err)
             return err_set(err, -EINVAL,
                            "option '--metric': contend has a metric '%s': choose another name",
                            all[i].name);
-    int rc = options->slo ? slo_parse(options->slo, &(struct slo){0}, err) : 0;
-    if (rc || !options->load)
-        return rc;
+    if (!options->load)
+        return 0;
     char **words = command_split(options->load, err);
-    rc = words ? find_program(words[0], err) : -EINVAL;
+    int rc = words ? find_program(words[0], err) : -EINVAL;
     command_words_free(words, 0);
     return rc;
 }

@@ -246,7 +246,7 @@ struct result {
     enum device transport;          /* of the arms of collectives: nccl or mpi */
     const struct bench *background; /* that only generates load; NULL = none */
     struct variants *variants;      /* of an ab, borrowed; NULL = none */
-    const char *slo;                /* "p99<=20ms", a bound on one of its numbers; NULL = none */
+    const struct slo *slo;          /* a bound on one of its numbers, borrowed; NULL = none */
     const struct neighbours
         *neighbours;           /* whose workers differ, borrowed; NULL = all do the same */
     char **command;            /* the user's, which all arms run, borrowed; or NULL */

@@ -76,6 +76,7 @@ struct run_setup {
     unsigned char params[VARIANTS_MAX][SCENARIO_PARTS_MAX][BENCH_PARAMS_MAX];
     unsigned char background_params[BENCH_PARAMS_MAX];
     struct user_command command; /* its options, and the first of options->commands */
+    struct slo slo;              /* that result borrows, if there is one */
     struct bench command_bench;  /* its benchmark, if the user names a unit or metrics */
     struct bench_metric command_metrics[COMMAND_BENCH_METRICS];
     char server_cpus[BITSET_BITS * 5]; /* list of those that its clients leave */

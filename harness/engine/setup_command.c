@@ -41,13 +41,18 @@ int setup_commands(const struct run_options *options, struct run_setup *setup, s
     for (size_t i = 0; options->neighbours && i < options->neighbours->n && !rc; i++)
         rc = check_placeholders(&options->neighbours->all[i].options,
                                 options->neighbours->all[i].argv, err);
+    const char *bound = options->protect ? options->protect : options->command.slo;
+    if (!rc && bound)
+        rc = slo_parse(bound, options->protect, &setup->slo, err);
+    if (!rc && options->protect)
+        rc = neighbours_find(options->neighbours, setup->slo.metric, err) ? 0 : -EINVAL;
     if (rc || !options->ncommands)
         return rc;
     setup->command = (struct user_command){.options = options->command,
                                            .ready_limit_s = options->setup_limit_s,
                                            .argv = options->commands[0]};
     setup->config.command = &setup->command;
-    setup->result.slo = options->command.slo;
+    setup->result.slo = bound ? &setup->slo : NULL;
     setup->result.neighbours = options->neighbours;
     setup->result.command =
         options->ncommands == 1 && !options->neighbours ? options->commands[0] : NULL;

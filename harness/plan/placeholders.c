@@ -121,9 +121,8 @@ static const char *find_value(const struct placeholder_values *values, const str
         return NULL;
     const char *value = value_of(values, (enum placeholder)known);
     if (!value[0])
-        (void)err_set(err, -EINVAL, "the command asks for {%.*s}, and worker %s has none%s",
-                      (int)name->length, name->letters, values->number,
-                      known == PLACEHOLDER_PORT ? ": number the ports, as in 800{worker}" : "");
+        (void)err_set(err, -EINVAL, "the command asks for {%.*s}, and worker %s has none",
+                      (int)name->length, name->letters, values->number);
     return value[0] ? value : NULL;
 }
 

@@ -19,7 +19,7 @@ enum placeholder {
     PLACEHOLDER_THREADS, /* its team size, for programs that ignore OMP_NUM_THREADS */
     PLACEHOLDER_CPUS,    /* "0-3,8" */
     PLACEHOLDER_NODE,    /* "0": the nodes of its memory, else those of its CPUs */
-    PLACEHOLDER_PORT,    /* a free TCP port, of a command that contend measures */
+    PLACEHOLDER_PORT,    /* a free TCP port */
     PLACEHOLDERS
 };
 

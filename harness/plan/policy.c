@@ -107,19 +107,38 @@ static int assign_blocks(const struct plan_space *space, const struct bitset *av
     return rc;
 }
 
-/* Assigns each worker as many cores as the request says; there may be more of them. */
+/* True if so many cores of the node are left. */
+static bool has_room(const struct units *cores, const struct bitset *taken, int node, unsigned n)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < cores->n; i++)
+        left += cores->unit[i].node == node && !bitset_test(taken, i);
+    return left >= n;
+}
+
+/* Assigns each worker as many cores as the request says, of one node while one has so many left;
+ * there may be more cores. */
 static int assign_counts(const struct plan_space *space, struct plan *plan, struct err *err)
 {
     struct units cores;
-    unsigned next = 0;
+    struct bitset taken = {0};
     int rc = units_make(space->topo, &space->available, UNIT_CORE, &cores, err);
-    for (unsigned w = 0; w < plan->nworkers && !rc; w++)
-        for (unsigned i = 0; i < space->request->cores[w] && !rc; i++, next++)
-            if (next < cores.n)
-                units_give(&cores, next, &plan->workers[w]);
-            else
-                rc = err_set(err, -ENOSPC, "more cores for workers than the %u that there are",
-                             cores.n);
+    for (unsigned w = 0; w < plan->nworkers && !rc; w++) {
+        unsigned left = space->request->cores[w], at = 0;
+        while (at < cores.n && !has_room(&cores, &taken, cores.unit[at].node, left))
+            at++;
+        for (unsigned i = 0; i < cores.n && left; i++) {
+            if (bitset_test(&taken, i) ||
+                (at < cores.n && cores.unit[i].node != cores.unit[at].node))
+                continue;
+            units_give(&cores, i, &plan->workers[w]);
+            bitset_set(&taken, i);
+            left--;
+        }
+        if (left)
+            rc =
+                err_set(err, -ENOSPC, "more cores for workers than the %u that there are", cores.n);
+    }
     units_free(&cores);
     return rc;
 }

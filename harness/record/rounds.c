@@ -7,6 +7,7 @@
 #include "harness/lib/stats.h"
 #include "harness/lib/text.h"
 #include "harness/record/analysis.h"
+#include "harness/record/jobs.h"
 
 static double *usage_at(struct usage *usage, const struct usage_field *field)
 {
@@ -52,9 +53,11 @@ static double given_rate(const struct worker_result *worker)
     return ratio(sum, n);
 }
 
-static double worker_rate(const struct bench *bench, const struct worker_result *worker)
+double rounds_worker_rate(const struct bench *bench, const struct worker_result *worker)
 {
     double ops = 0;
+    if (!usable(worker->status))
+        return NAN;
     if (bench->rate_unit)
         return given_rate(worker);
     for (size_t i = 0; i < worker->nsamples; i++)
@@ -178,7 +181,7 @@ static void add_worker(const struct result *result, const struct arm *arm,
     double steps = worker_steps(worker);
     totals->workers++;
     fields->steps = totals->workers == 1 || steps < fields->steps ? steps : fields->steps;
-    double rate = worker_rate(arm->bench, worker);
+    double rate = rounds_worker_rate(arm->bench, worker);
     fields->throughput += rate;
     totals->slowest = fmin(totals->slowest, rate);
     for (const struct usage_field *field = usage_fields; field->name; field++)
@@ -216,56 +219,6 @@ static double stolen_s(const struct arm *arm, const struct observation *observat
     return stolen > usage->blocked_s ? fmax(usage->blocked_s, 0) : stolen;
 }
 
-double rounds_job_rate(const struct result *result, const struct arm *arm,
-                       const struct observation *of, size_t job)
-{
-    const struct neighbour *asked = &result->neighbours->all[job];
-    double sum = 0;
-    for (unsigned w = 0; w < of->nworkers; w++)
-        if (neighbour_of(result->neighbours, arm->alone, w, NULL) == asked)
-            sum += usable(of->workers[w].status) ? worker_rate(asked->bench, &of->workers[w])
-                                                 : (double)NAN;
-    return sum > 0 ? sum : (double)NAN;
-}
-
-/* The arm of that job alone; NULL = there is none, as in an ab. */
-static const struct arm *find_alone(const struct result *result, size_t job)
-{
-    for (size_t i = 0; i < result->narms; i++)
-        if (result->arms[i].alone == job + 1)
-            return &result->arms[i];
-    return NULL;
-}
-
-double rounds_job_kept(const struct result *result, const struct arm *arm,
-                       const struct observation *of, size_t job)
-{
-    const struct arm *alone = find_alone(result, job);
-    const struct observation *by_itself = alone ? arm_observation(alone, of->round) : NULL;
-    return !by_itself ? (double)NAN
-                      : ratio(rounds_job_rate(result, arm, of, job),
-                              rounds_job_rate(result, alone, by_itself, job));
-}
-
-/*
- * The throughput of unlike jobs: the sum of what each keeps of its rate alone, the weighted
- * speed-up (Snavely and Tullsen, ASPLOS 2000) or system throughput (Eyerman and Eeckhout, IEEE
- * Micro 2008). Where none runs alone, the geometric mean of the rates, whose ratios are right.
- */
-static void sum_jobs(const struct result *result, const struct arm *arm,
-                     const struct observation *observation, struct round_fields *fields)
-{
-    const size_t n = result->neighbours->n;
-    double sum = 0, logs = 0;
-    for (size_t job = 0; job < n; job++)
-        if (!arm->alone || arm->alone == job + 1) {
-            sum += rounds_job_kept(result, arm, observation, job);
-            logs += log(rounds_job_rate(result, arm, observation, job));
-        }
-    fields->throughput = find_alone(result, 0) ? sum : exp(logs / (double)n);
-    fields->worst_worker = NAN;
-}
-
 /* Everything but step_time, which needs the samples in order. */
 static void fill_fields(const struct result *result, const struct arm *arm,
                         const struct observation *observation, struct round_fields *fields)
@@ -294,8 +247,10 @@ static void fill_fields(const struct result *result, const struct arm *arm,
         fields->throughput = fields->steps = NAN;
     fields->worst_worker =
         totals.workers > 1 ? ratio(totals.slowest * totals.workers, fields->throughput) : NAN;
-    if (arm_jobs(result, arm))
-        sum_jobs(result, arm, observation, fields);
+    if (arm_jobs(result, arm)) {
+        fields->throughput = jobs_throughput(result, arm, observation);
+        fields->worst_worker = NAN;
+    }
     for (const struct usage_field *field = usage_fields; field->name; field++)
         *usage_at(&fields->usage, field) = ratio(usage_get(&fields->usage, field), totals.workers);
     for (unsigned i = 0; i < BENCH_STAGES; i++)

@@ -73,13 +73,8 @@ struct rounds {
     struct arm_rounds *arms;
 };
 
-/* The rate of one of several jobs in an observation: the sum over its workers; NaN if one has
- * none. */
-double rounds_job_rate(const struct result *result, const struct arm *arm,
-                       const struct observation *of, size_t job);
-/* The same relative to that job alone, in the same round. NaN = unknown. */
-double rounds_job_kept(const struct result *result, const struct arm *arm,
-                       const struct observation *of, size_t job);
+/* The rate of a worker in ops/s, or as its steps report it; NaN if it has none, or failed. */
+double rounds_worker_rate(const struct bench *bench, const struct worker_result *worker);
 
 /* Free with rounds_free, also after an error. -ENOMEM only. */
 int rounds_make(const struct result *result, struct rounds *rounds, struct err *err);

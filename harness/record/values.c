@@ -7,6 +7,7 @@
 
 #include "harness/lib/array.h"
 #include "harness/lib/text.h"
+#include "harness/record/jobs.h"
 #include "harness/record/metric.h"
 
 /* The values of one arm are made from these. */
@@ -325,33 +326,18 @@ static int append_all_emitted(const struct maker *maker, const struct observatio
     return rc;
 }
 
-static int append_own(const struct maker *maker, const struct observation *own, unsigned metric,
-                      double value)
-{
-    const struct bench_metric *of = &source_of(maker)->bench->metrics[metric];
-    const struct round_value round_value = {
-        .metric = of->name, .unit = of->unit, .better = of->better, .value = value};
-    return isnan(value) ? 0 : append(maker, round_value, own, NULL, -1);
-}
-
-/* What each job does and keeps, and how fairly: the harmonic mean (Luo, Gummaraju and Franklin,
- * ISPASS 2001). */
 static int append_jobs(const struct maker *maker, const struct observation *own)
 {
-    const struct neighbours *jobs = maker->result->neighbours;
-    const struct arm *arm = source_of(maker);
-    double slowdowns = 0;
+    struct job_value values[JOB_VALUES];
+    const struct arm *source = source_of(maker);
     int rc = 0;
-    for (size_t j = 0; j < jobs->n && !rc; j++) {
-        const struct neighbour *job = &jobs->all[j];
-        const double kept = rounds_job_kept(maker->result, arm, own, j);
-        slowdowns += 1 / kept;
-        if (job->rate != job->kept)
-            rc = append_own(maker, own, job->rate, rounds_job_rate(maker->result, arm, own, j));
-        if (!rc && !arm->alone)
-            rc = append_own(maker, own, job->kept, kept);
+    for (size_t i = 0, n = jobs_values(maker->result, source, own, values); i < n && !rc; i++) {
+        const struct bench_metric *of = &source->bench->metrics[values[i].metric];
+        const struct round_value value = {
+            .metric = of->name, .unit = of->unit, .better = of->better, .value = values[i].value};
+        rc = append(maker, value, own, NULL, -1);
     }
-    return rc ? rc : append_own(maker, own, jobs->fairness, (double)jobs->n / slowdowns);
+    return rc;
 }
 
 /* Metrics that need a baseline do not apply to baselines. */

@@ -76,23 +76,17 @@ static void dosing_add_to_doc(const struct analysis *analysis, struct doc *doc)
                  curves.what.metric, format_dims(result->arms[0].bench, &curves.what.dims));
 }
 
-static double best_of(const struct knee_point *points, size_t n)
-{
-    double best = NAN;
-    for (size_t i = 0; i < n; i++)
-        best = fmax(best, points[i].rate);
-    return best;
-}
-
 static void sizing_add_point(const struct sizing_curves *curves, size_t i, struct doc_table *table)
 {
     const struct knee_point *solo = &curves->solo[i], *many = &curves->all[i];
     doc_row(table, DOC_PLAIN);
     doc_cell(table, "%u", solo->cores);
     doc_si(table, solo->rate);
-    doc_share(table, solo->rate / best_of(curves->solo, curves->n));
+    doc_share(table, solo->rate / knee_best(curves->solo, curves->n));
+    if (curves->workers == 1)
+        return;
     doc_si(table, many->rate);
-    doc_share(table, many->rate / best_of(curves->all, curves->n));
+    doc_share(table, many->rate / knee_best(curves->all, curves->n));
     doc_si(table, isnan(many->rate) ? (double)NAN : curves->predicted[i]);
     if (isfinite(curves->error[i]))
         doc_cell(table, "%+.1f%%", 100 * curves->error[i]);
@@ -115,8 +109,10 @@ static void sizing_add_to_doc(const struct analysis *analysis, struct doc *doc)
     struct doc_table *table = doc_table(doc);
     doc_column(table, DOC_LABEL, "cores");
     doc_columns(table, DOC_NUMBER, "one alone", "of best", NULL);
-    doc_column(table, DOC_NUMBER, "%u workers", curves.workers);
-    doc_columns(table, DOC_NUMBER, "of best", "predicted", "error", NULL);
+    if (curves.workers > 1) {
+        doc_column(table, DOC_NUMBER, "%u workers", curves.workers);
+        doc_columns(table, DOC_NUMBER, "of best", "predicted", "error", NULL);
+    }
     for (size_t i = 0; i < curves.n; i++)
         sizing_add_point(&curves, i, table);
 }

@@ -146,30 +146,53 @@ int advice_reason_length(const struct arm_rounds *arm)
     return (int)strcspn(arm->reason, arm->status == STATUS_CENSORED ? ":" : "");
 }
 
-static char *add_job(const struct result *result, char *buf, size_t size)
+/* "-- ./train --epochs 1" */
+static const char *format_words(char *const *words)
 {
-    size_t begin = strlen(buf), used = begin;
-    char *const *words = result->command;
-    if (words)
-        used += (size_t)snprintf(buf + used, size - used, " --");
-    for (; words && *words && used < size; words++)
-        used += (size_t)snprintf(buf + used, size - used, " %s", text_shell_word(*words));
-    if (used >= size)
-        buf[begin] = '\0';
-    return buf;
+    const char *text = "--";
+    for (; *words; words++)
+        str_add(&text, " ", "%s", text_shell_word(*words));
+    return text;
+}
+
+/* "--job-cores 4+12 --job 'a=-- x' --job 'b=-n 2 -- y' --emit sh": unlike jobs as `place` takes
+ * them, without the options that measure them. */
+static const char *format_jobs(const struct neighbours *jobs, const struct arm *arm)
+{
+    const char *text = "", *name = arm->variant->name;
+    bool binds_memory = false;
+    for (unsigned w = 0; w < arm->plan.nworkers; w++)
+        binds_memory |= arm->plan.workers[w].mem_policy != MEM_DEFAULT;
+    if (strchr(name, '+'))
+        text = str_fmt("--job-cores %s", name);
+    for (const struct neighbour *job = jobs->all; job < jobs->all + jobs->n; job++) {
+        const unsigned n = (unsigned)job->workers;
+        const char *words = str_fmt("%s=%s%s", job->name, n > 1 ? str_fmt("-n %u ", n) : "",
+                                    format_words(job->argv));
+        str_add(&text, " ", "--job %s", text_shell_word(words));
+    }
+    str_add(&text, " ", "--emit %s", binds_memory ? "numactl" : "sh");
+    return text;
 }
 
 char *advice_command(const struct result *result, const struct arm *arm, char *buf, size_t size)
 {
     const struct plan_options *plan = arm->variant ? &arm->variant->plan : &result->plan;
     char options[PLAN_OPTIONS_MAX];
-    (void)snprintf(buf, size, "%s place --workers %u --placement %s",
-                   result->program ? result->program : "contend", arm->planned_workers,
-                   placement_infos[arm->placement].name);
+    const char *text = str_fmt("%s place", result->program ? result->program : "contend");
+    if (!result->neighbours)
+        str_add(&text, " ", "--workers %u", arm->planned_workers);
+    str_add(&text, " ", "--placement %s", placement_infos[arm->placement].name);
     if (arm_background(arm) && !arm->plan.has_dose)
-        text_append(buf, size, "", " --background-workers %u", arm_background(arm));
-    text_append(buf, size, "", "%s", plan_options_format(plan, options, sizeof(options)));
-    return add_job(result, buf, size);
+        str_add(&text, " ", "--background-workers %u", arm_background(arm));
+    str_add(&text, "", "%s", plan_options_format(plan, options, sizeof(options)));
+    const char *whole = str_fmt("%s", text);
+    if (result->neighbours)
+        str_add(&whole, " ", "%s", format_jobs(result->neighbours, arm));
+    else if (result->command)
+        str_add(&whole, " ", "%s", format_words(result->command));
+    (void)snprintf(buf, size, "%s", strlen(whole) < size ? whole : result->neighbours ? "" : text);
+    return buf;
 }
 
 static const enum placement fixes[] = {PLACE_SIZED, PLACE_PASSIVE};

@@ -58,7 +58,8 @@ bool advice_may_advise(enum placement placement);
 /*
  * "./contend place --workers 4 --placement partition --background-workers 4 --reserve 2": plans the
  * arm's workers anew, to be pasted where the program was started. Appends the user's command,
- * " -- ./train --epochs 1", quoted for a shell, if the run has one and if it fits. Returns buf.
+ * " -- ./train --epochs 1", quoted for a shell, if the run has one and if it fits. Returns buf. Of
+ * unlike jobs: with their commands and cores, as a script; "" if it does not fit.
  */
 char *advice_command(const struct result *result, const struct arm *arm, char *buf, size_t size);
 

@@ -56,20 +56,30 @@ static void find_busy_clients(const struct analysis *analysis, const char *prefi
         findings_put(findings, &finding);
 }
 
-static void find_repeated(const struct result *result, struct findings *findings)
+/* Metrics that matched several times, of the job, or of all workers if it is NULL. */
+static unsigned repeated_by(const struct result *result, const struct neighbour *job)
 {
-    const struct bench *bench = result->arms[0].bench;
+    unsigned repeated = 0;
+    for (const struct arm *arm = result->arms; arm < result->arms + result_measured(result); arm++)
+        for (size_t o = 0; o < arm->nobservations; o++)
+            for (unsigned w = 0; w < arm->observations[o].nworkers; w++)
+                if (!job || neighbour_of(result->neighbours, arm->alone, w, NULL) == job)
+                    repeated |= arm->observations[o].workers[w].repeated;
+    return repeated;
+}
+
+static void find_repeated(const struct result *result, const struct neighbour *job,
+                          const char *prefix, struct findings *findings)
+{
+    const struct bench_metric *metrics = result->arms[0].bench->metrics + (job ? job->first : 0);
+    const unsigned repeated = repeated_by(result, job);
     const char *names = "";
-    unsigned repeated = 0, named = 0;
-    for (size_t a = 0; a < result_measured(result); a++)
-        for (size_t o = 0; o < result->arms[a].nobservations; o++)
-            for (unsigned w = 0; w < result->arms[a].observations[o].nworkers; w++)
-                repeated |= result->arms[a].observations[o].workers[w].repeated;
-    while (strcmp(bench->metrics[named].name, "client_cpus") != 0)
+    unsigned named = 0;
+    while (repeated && strcmp(metrics[named].name, str_fmt("%sclient_cpus", prefix)) != 0)
         named++;
     for (unsigned i = 0; i < named; i++)
         if (repeated & (1U << (named - 1 - i)))
-            str_add(&names, ", ", "%s", bench->metrics[i].name);
+            str_add(&names, ", ", "%s", metrics[i].name);
     if (repeated)
         findings_putf(findings, &(struct finding){.id = "metric_repeated"},
                       "--metric%s%s matched several times in a client's output: its last match "
@@ -84,8 +94,11 @@ void clients_find(const struct analysis *analysis, struct findings *findings)
         return;
     const struct neighbours *jobs = result->neighbours;
     const bool shared = find_shared_cpus(result, findings);
-    for (size_t j = 0; !shared && j < (jobs ? jobs->n : 1); j++)
-        find_busy_clients(analysis, jobs ? str_fmt("%s_", jobs->all[j].name) : "", findings);
-    if (!jobs)
-        find_repeated(result, findings);
+    for (size_t j = 0; j < (jobs ? jobs->n : 1); j++) {
+        const struct neighbour *job = jobs ? &jobs->all[j] : NULL;
+        const char *prefix = job ? str_fmt("%s_", job->name) : "";
+        if (!shared)
+            find_busy_clients(analysis, prefix, findings);
+        find_repeated(result, job, prefix, findings);
+    }
 }

@@ -14,25 +14,19 @@
 
 #include "harness/verdict/evidence.h"
 
-/* A bound on the rows of a metric; what is recommended keeps it (slo.c). */
-struct slo {
-    char metric[32];
-    bool at_least; /* the value is the least, not the most */
-    bool is_time;  /* the value is in seconds, and for rows in seconds */
-    double value;
-};
-
-/* Parses "p99<=20ms" or "rps>=5000". -EINVAL */
-int slo_parse(const char *text, struct slo *slo, struct err *err);
-
 /*
- * Does a row keep it: by its whole interval, where it has one? Unclear: the bound lies within.
- * Other unit: only one of bound and row has a unit of time.
+ * Does an arm keep the run's bound: by its whole interval, where it has one? Unclear: the bound
+ * lies within. Other unit: only one of bound and row has a unit of time.
  */
 enum slo_answer { SLO_HOLDS, SLO_BROKEN, SLO_UNCLEAR, SLO_OTHER_UNIT, SLO_NOT_MEASURED };
 enum slo_answer slo_judge(const struct slo *slo, const struct row *row); /* NULL = no row */
-/* The same for the run's --slo; SLO_HOLDS without one. */
+/* The same for the run's bound, also one relative to alone; SLO_HOLDS without one. */
 enum slo_answer slo_judge_arm(const struct analysis *analysis, const struct arm *arm);
+
+/* Of a bound relative to alone: its metric of the arm against that of its job alone. */
+struct evidence slo_against_alone(const struct analysis *analysis, const struct arm *arm);
+/* How many times worse than alone the ratio is: above 1 is worse. */
+double slo_worse(const struct analysis *analysis, double ratio);
 
 /* Appends where the run's --slo holds or, if nowhere, which arm is the nearest. */
 void slo_find(const struct analysis *analysis, struct findings *findings);

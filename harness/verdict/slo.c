@@ -1,30 +1,10 @@
 #include "harness/verdict/recommend.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/lib/text.h"
 #include "harness/record/format.h"
-
-int slo_parse(const char *text, struct slo *slo, struct err *err)
-{
-    size_t length = strcspn(text, "<>,");
-    const char *value = text[length] && text[length + 1] == '=' ? text + length + 2 : "";
-    char *end = NULL;
-    *slo = (struct slo){.at_least = text[length] == '>'};
-    if (isdigit((unsigned char)*value) || *value == '-')
-        slo->value = strtod(value, &end);
-    slo->is_time = end && *end;
-    if (!end || !length || length >= sizeof(slo->metric) || !isfinite(slo->value) ||
-        (*end && units_parse_duration(value, &slo->value, err)))
-        return err_set(err, -EINVAL, "option '--slo': '%.60s' is no bound such as 'p99<=20ms'",
-                       text);
-    text_set(slo->metric, "%.*s", (int)length, text);
-    return 0;
-}
 
 /* How far a value is beyond the bound; up to 0 = it holds. */
 static double excess(const struct slo *slo, double value)
@@ -39,22 +19,53 @@ static double end_of(const struct row *row, bool high)
     return isnan(end) ? row->median : end;
 }
 
+/* By both ends of what was measured. */
+static enum slo_answer judge(const struct slo *slo, double one, double other)
+{
+    const double low = excess(slo, one), high = excess(slo, other);
+    return fmax(low, high) <= 0 ? SLO_HOLDS : fmin(low, high) > 0 ? SLO_BROKEN : SLO_UNCLEAR;
+}
+
 enum slo_answer slo_judge(const struct slo *slo, const struct row *row)
 {
     if (!row || isnan(row->median) || row->status > STATUS_NOISY)
         return SLO_NOT_MEASURED;
     if (slo->is_time != !strcmp(row->unit, "s"))
         return SLO_OTHER_UNIT;
-    double low = excess(slo, end_of(row, false)), high = excess(slo, end_of(row, true));
-    return fmax(low, high) <= 0 ? SLO_HOLDS : fmin(low, high) > 0 ? SLO_BROKEN : SLO_UNCLEAR;
+    return judge(slo, end_of(row, false), end_of(row, true));
+}
+
+struct evidence slo_against_alone(const struct analysis *analysis, const struct arm *arm)
+{
+    const struct result *result = analysis->result;
+    const struct round_value like = {.metric = result->slo->metric};
+    const struct evidence_rule rule = {.within = result->slo->value};
+    struct evidence_group groups[2] = {
+        {0}, evidence_find_group(analysis, (size_t)(arm - result->arms), &like)};
+    for (size_t i = 0; i < result->narms && !groups[0].n; i++)
+        if (result->arms[i].alone)
+            groups[0] = evidence_find_group(analysis, i, &like);
+    return groups[0].n && groups[1].n ? evidence_of_groups(analysis, groups, &rule) : evidence_none;
+}
+
+double slo_worse(const struct analysis *analysis, double ratio)
+{
+    const struct bench_metric *metric =
+        bench_metric_find(&analysis->result->neighbours->bench, analysis->result->slo->metric);
+    return metric && !strcmp(metric->better, "lower") ? ratio : 1 / ratio;
 }
 
 enum slo_answer slo_judge_arm(const struct analysis *analysis, const struct arm *arm)
 {
-    struct slo slo;
-    if (!analysis->result->slo || slo_parse(analysis->result->slo, &slo, NULL))
-        return SLO_HOLDS;
-    return slo_judge(&slo, rows_find(&analysis->rows, arm, slo.metric));
+    const struct slo *slo = analysis->result->slo;
+    if (!slo || !slo->of_alone)
+        return slo ? slo_judge(slo, rows_find(&analysis->rows, arm, slo->metric)) : SLO_HOLDS;
+    const struct slo most = {.value = 1 + slo->value};
+    const struct evidence of = slo_against_alone(analysis, arm);
+    const bool one_round = isnan(of.low);
+    return isnan(of.ratio) ? SLO_NOT_MEASURED
+                           : judge(&most, slo_worse(analysis, one_round ? of.ratio : of.low),
+                                   slo_worse(analysis, one_round ? of.ratio : of.high));
 }
 
 /* "partition (20 ms to 21 ms)", "cores-2, 1 worker (20 ms to 20 ms)". */
@@ -74,22 +85,20 @@ void slo_find(const struct analysis *analysis, struct findings *findings)
     static const char *const words[SLO_NOT_MEASURED] = {
         "holds under", "does not under", "is unclear, as the interval includes it, under",
         "does not compare, as only one of both has a unit of time, under"};
-    struct slo slo;
     struct finding finding = {.id = "slo"};
     const struct result *result = analysis->result;
+    const struct slo *slo = result->slo;
     const char *lists[SLO_NOT_MEASURED] = {"", "", "", ""}, *text = "";
     const struct row *nearest = NULL;
-    if (!result->slo || slo_parse(result->slo, &slo, NULL))
-        return;
-    for (size_t i = 0; i < result->narms; i++) {
+    for (size_t i = 0; slo && i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
-        const struct row *row = rows_find(&analysis->rows, arm, slo.metric);
-        const enum slo_answer answer = slo_judge(&slo, row);
+        const struct row *row = rows_find(&analysis->rows, arm, slo->metric);
+        const enum slo_answer answer = slo_judge(slo, row);
         if (arm->is_baseline || arm->is_control || answer == SLO_NOT_MEASURED ||
             (result->purpose == PURPOSE_TUNE && !arm_is_fresh(arm)))
             continue;
         str_add(&lists[answer], ", ", "%s", format_answer(result, row));
-        if (!nearest || excess(&slo, row->median) < excess(&slo, nearest->median))
+        if (!nearest || excess(slo, row->median) < excess(slo, nearest->median))
             nearest = row;
     }
     for (size_t i = 0; i < SLO_NOT_MEASURED; i++)
@@ -99,5 +108,5 @@ void slo_find(const struct analysis *analysis, struct findings *findings)
     if (nearest && finding.severity == FINDING_DOUBT && !lists[SLO_OTHER_UNIT][0])
         str_add(&text, "; ", "nearest is %s", format_answer(result, nearest));
     if (nearest)
-        findings_putf(findings, &finding, "%.60s %s.", result->slo, text);
+        findings_putf(findings, &finding, "%.60s %s.", slo->text, text);
 }

@@ -235,6 +235,7 @@ expect 2 'ab compares 2 to 8 commands' "${ab[@]}" -- 'sleep 1'
 expect 2 'a quote is not closed' "${ab[@]}" -- 'sleep 1' "sh -c 'sleep 1"
 expect 2 'a scenario, or commands' "${ab[@]}" pipeline -- true false
 expect 2 "no program 'contend-no-such'" "${ab[@]}" -- true contend-no-such
+expect 2 "no program 'sleep {worker}': .* leave them out" "${ab[@]}" -V a -V b -- 'sleep {worker}'
 expect 2 'build: compares builds of contend, not commands' "${ab[@]}" -V a -V b=build:/bin/true -- true
 
 # The sample worker, or the reason why it cannot run.

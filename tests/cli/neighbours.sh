@@ -9,7 +9,7 @@ unset OMP_NUM_THREADS
 cpus=$(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0))[:2], sep=",")')
 [ "${cpus/,/}" != "$cpus" ] || skip "one CPU"
 run=("$CONTEND_BINARY" run --no-plots --host h --rounds 2 --time 0.05 --force --cpus "$cpus")
-number="--metric 'rate=rate ([0-9]+)' --ready line:up --load 'sh -c \"echo rate 10\"'"
+number="--metric 'rate=rate ([0-9]+)' --ready line:up --load 'sh -c \"echo rate 9; echo rate 10\"'"
 a="a=$number -- sh -c 'echo up; exec sleep 60'"
 b='b=--metric "threads ([0-9]+)" -- sh -c "echo threads ${OMP_NUM_THREADS:-7}"'
 
@@ -20,7 +20,7 @@ value() {
         index($at["params"] ";", variant ";") && $at["metric"] == metric { print $at["median"]; exit }' "$scratch/mix/rows.csv"
 }
 
-expect 0 'b_kept' "${run[@]}" --out "$scratch/mix" --job "$a" --job "$b" --protect 'b:kept 10%'
+expect 0 'b_kept' "${run[@]}" --out "$scratch/mix" --job "$a" --job "$b" --protect 'b:rate 10%'
 for want in 'partition a_kept 1' 'partition b_kept 0.5' 'partition throughput 1.5' 'none b_kept 3.5' 'alone-b b_rate 2' \
     'alone-a a_rate 10' 'sized b_kept 0.5'; do
     read -r variant metric number <<< "$want"
@@ -32,6 +32,37 @@ expect_equal "the control's status" "$(awk -F, '$5 == "canary" && $9 == "through
 grep -q ',canary,' "$scratch/mix/rows.csv" || fail "no control was measured"
 "$CONTEND_BINARY" report --json "$scratch/mix" | jq -e '.rows[0].metric, (.findings[] | select(.id == "mix"))' > /dev/null ||
     fail "no rows, or no finding 'mix'"
+
+jq -e '.findings[] | select(.id == "metric_repeated") | .sentence | test("a_rate matched several")' "$scratch/mix/run.json" > /dev/null ||
+    fail "it is not said that a_rate matched twice"
+
+# The command that is printed, pasted, starts each job on the CPUs where it was measured, with its number and words. Here a
+# job does more the more CPUs it has, unless it has all.
+cat > "$scratch/job.py" << 'PY'
+import os, re, sys
+name, worker, cpus, word = sys.argv[1:]
+own = len(os.sched_getaffinity(0))
+if "SAW" in os.environ:
+    mask = re.search(r"Cpus_allowed_list:\s*(\S+)", open("/proc/self/status").read())[1]
+    with open(f"{os.environ['SAW']}/{name}{worker}", "w") as out:
+        print(mask, os.environ["OMP_NUM_THREADS"], word, file=out)
+print("rate", 10 * own if own < int(cpus) else 1)
+PY
+four=$(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0))[:4], sep=",")')
+n=$(tr , '\n' <<< "$four" | wc -l) copies=$(($(nproc) > 2 ? 2 : 1))
+job() { # job NAME COPIES
+    printf '%s=-n %s --metric "rate ([0-9]+)" -- python3 %s %s {worker} %s "it'"'"'s $HOME {{x}}"' "$1" "$2" "$scratch/job.py" "$1" "$n"
+}
+expect 0 'keeps most in sum' "$CONTEND_BINARY" run --no-plots --host h --rounds 1 --time 0.05 --cpus "$four" --out "$scratch/paste" \
+    --job "$(job a 1)" --job "$(job b "$copies")"
+mix=$(jq -c '.findings[] | select(.id == "mix")' "$scratch/paste/run.json")
+bash -c "$(jq -r .command <<< "$mix")" > "$scratch/pasted.sh" || fail "it cannot be pasted: $mix"
+mkdir "$scratch/saw"
+SAW=$scratch/saw sh "$scratch/pasted.sh" > /dev/null || fail "what it writes does not run: $(cat "$scratch/pasted.sh")"
+measured=$(jq -r --arg arm "$(jq -r '.sentence | split(" ")[0]' <<< "$mix")" \
+    '.arms[] | select(.variant == $arm) | .plan.workers[] | "\(.cpus) \(.threads) it'"'"'s $HOME {x}"' "$scratch/paste/run.json")
+expect_equal "CPUs, threads and words of what was pasted" "$(cat "$scratch/saw/a0" "$scratch"/saw/b*)" "$measured"
+expect_equal "the number of workers" "$(ls "$scratch/saw" | wc -l)" $((1 + copies))
 
 # ab: the same jobs under two variants; each job's numbers, and the geometric mean of their rates.
 "$CONTEND_BINARY" ab --host h --rounds 2 --time 0.05 --force --cpus "$cpus" --out "$scratch/ab" --json \
@@ -48,6 +79,10 @@ place=("$CONTEND_BINARY" place --xml 'package:1 core:16 pu:1' -P partition --job
 expect 0 '=4 taskset -c 0-3 ./serve' "${place[@]}" --job-cores 4+12
 expect 0 "=6 taskset -c 10-15 ./prep 'a b'" "${place[@]}" --job-cores 4+12
 expect 0 'prep' "${place[@]}" --job-cores 4+11 --emit systemd
+"$CONTEND_BINARY" place --xml 'package:1 core:16 pu:1' -P none --job 's=-n 2 -- serve {worker}/{workers} {port}' --job 'p=-- prep {worker} {port}' \
+    --emit sh > "$scratch/ports" 2> /dev/null
+expect_equal "numbers in each job" "$(grep -oE '(serve|prep) [0-9/]+' "$scratch/ports" | paste -sd, -)" 'serve 0/2,serve 1/2,prep 0'
+expect_equal "ports, all different" "$(grep -oE '(serve|prep) [0-9/]+ [0-9]{4,5}$' "$scratch/ports" | cut -d ' ' -f 3 | sort -u | wc -l)" 3
 expect 2 'not unlike jobs' "${place[@]}" --emit slurm
 expect 2 'more cores .* than the 16' "${place[@]}" --job-cores 8+12
 for wrong in 4 4+1 4+x 4+12+1 +4+12; do
@@ -69,10 +104,12 @@ refused "no command after '--'" --job "$a" --job 'c=ls'
 refused "no program 'nothere'" --job "$a" --job 'c=-- nothere'
 refused 'unknown placeholder' --job "$a" --job 'c=-- ls {nothing}'
 refused "no job has a metric 'b_p99'" --job "$a" --job "$b" --protect 'b:p99 10%'
-refused 'METRIC PERCENT' --job "$a" --job "$b" --protect b_kept
+refused 'is no bound such as' --job "$a" --job "$b" --protect b_rate
 refused '--job excludes' --job "$a" --job "$b" -- ls
+refused 'belong to a job' --job "$a" --job "$b" --metric 'x=(1)'
+refused "no program 'ls -l': .* leave them out" --job "$a" --job 'c=-- "ls -l"'
 refused '--job excludes' --job "$a" --job "$b" -n 3
-refused '--protect needs --job' --protect 'b_kept 10%' -- ls
+refused '--protect needs --job' --protect 'b_rate 10%' -- ls
 
 # One job fails: its row says so, the others' alone stay.
 expect 3 'exit' "${run[@]}" --out "$scratch/mix" --job "$a" --job 'c=-- sh -c "exit 3"'

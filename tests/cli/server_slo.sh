@@ -36,6 +36,7 @@ UNIT=s expect 0 'holds under a \([^)]*\), b' "$CONTEND_BINARY" ab --workers 1 --
     --out "$scratch/ab" -V a -V b=env:X=1 "${plain[@]}"
 cores=("$CONTEND_BINARY" tune --cores --core-counts 1 --workers 1 --rounds 2 --no-canary --no-plots "${common[@]}")
 UNIT=s expect 0 'To hold p99<=1h, one worker alone needs 1 core' "${cores[@]}" --slo 'p99<=1h' --out "$scratch/c" "${plain[@]}"
+! grep -qE '1 workers|predicted' "$scratch/c/summary.txt" || fail "columns of several workers: $(cat "$scratch/c/summary.txt")"
 UNIT=s expect 0 'nearest is cores-1' "${cores[@]}" --slo 'p99<=1ms' --out "$scratch/d" "${plain[@]}"
 
 # tune: a client's CPUs are not those of its servers.

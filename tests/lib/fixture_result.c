@@ -48,6 +48,16 @@ static void *allocate(size_t n, size_t size)
     return memory;
 }
 
+const struct slo *fixture_slo(const char *text, bool of_alone)
+{
+    static struct slo slo;
+    if (!text)
+        return NULL;
+    if (slo_parse(text, of_alone, &slo, NULL))
+        abort();
+    return &slo;
+}
+
 void fixture_result_init(struct result *result)
 {
     *result = (struct result){

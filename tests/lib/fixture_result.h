@@ -22,6 +22,9 @@ bool fixture_near(double a, double b, double relative);
 
 /* A result without arms: seed 1, three rounds planned and done. */
 void fixture_result_init(struct result *result);
+/* The bound for result.slo, parsed, valid until the next call: "p99<=20ms", or with of_alone
+ * "a:rate 10%". NULL for NULL. */
+const struct slo *fixture_slo(const char *text, bool of_alone);
 void fixture_result_free(struct result *result);
 
 /*

@@ -357,6 +357,30 @@ TEST(plan_cores_each_cuts_slices_by_whole_cores)
     assert_true(plan.workers[0].passive && plan.workers[1].passive);
 }
 
+TEST(plan_divides_cores_along_nodes_while_they_have_room)
+{
+    static const struct {
+        unsigned cores[3];
+        const char *cpus[3];
+    } cases[] = {
+        {{4, 8, 4}, {"0-3", "8-15", "4-7"}},
+        {{4, 12, 0}, {"0-3", "4-15", ""}},
+        {{6, 6, 4}, {"0-5", "8-13", "6-7,14-15"}},
+        {{8, 2, 6}, {"0-7", "8-9", "10-15"}},
+    };
+    AUTO(topo) topo = fixture_topo("package:2 numa:1 core:8 pu:1", NULL);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        AUTO(plan) plan = {0};
+        struct err err = {0};
+        const struct plan_request request = {.placement = PLACE_PARTITION,
+                                             .workers = cases[i].cores[2] ? 3 : 2,
+                                             .cores = cases[i].cores};
+        assert_int_equal(plan_make(&topo, &request, &plan, &err), 0);
+        for (unsigned w = 0; w < plan.nworkers; w++)
+            assert_string_equal(bitset_format(&plan.workers[w].cpus), cases[i].cpus[w]);
+    }
+}
+
 TEST(plan_parses_placements)
 {
     enum placement list[PLACEMENTS];

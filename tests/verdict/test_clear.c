@@ -226,13 +226,14 @@ TEST(a_bound_that_may_hold_is_open)
             (void)fixture_add_even_round(&result, i, round, step_ms[i][round % 2], 4);
         result.rounds_done = round + 1;
         ANALYSED(analysis, &result);
-        result.slo = "step_time<=1ms"; /* broken by all, by as many rounds as a verdict needs */
+        result.slo = fixture_slo("step_time<=1ms",
+                                 false); /* broken by all, by as many rounds as a verdict needs */
         assert_int_equal(clear_is_reached(&analysis), round + 1 == SEQUENTIAL_LEAST);
     }
     ANALYSED(analysis, &result);
     result.slo = NULL;
     assert_true(clear_is_reached(&analysis));
-    result.slo = "step_time<=12ms";
+    result.slo = fixture_slo("step_time<=12ms", false);
     assert_false(clear_is_reached(&analysis));
     result.arms[2].idle = true; /* out, as it is too far behind */
     assert_true(clear_is_reached(&analysis));

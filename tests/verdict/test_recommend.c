@@ -143,12 +143,12 @@ TEST_OF_RESULT(recommend_takes_the_fastest_that_holds_a_bound)
     (void)add_even(PLACE_PARTITION, 10);
     (void)add(PLACE_CORES, 11, 13, 11);
     (void)add_even(PLACE_SIZED, 20);
-    by_hand.result.slo = "step_time>=12ms";
+    by_hand.result.slo = fixture_slo("step_time>=12ms", false);
     assert_int_equal(recommended(), PLACE_SIZED);
     assert_int_equal(by_hand.result.arms[recommendation.best].placement, PLACE_SIZED);
     assert_near(recommendation.gain.ratio, 5);
     assert_false(recommendation.must_leave);
-    by_hand.result.slo = "step_time>=1s";
+    by_hand.result.slo = fixture_slo("step_time>=1s", false);
     assert_int_equal(recommended(), PLACEMENTS);
     assert_int_equal(recommendation.best, -1);
 }
@@ -159,7 +159,7 @@ TEST_OF_RESULT(recommend_leaves_a_default_that_breaks_a_bound)
     (void)add_even(PLACE_NONE, 10);
     (void)add_even(PLACE_PARTITION, 9);
     (void)add_even(PLACE_SIZED, 20);
-    by_hand.result.slo = "step_time>=12ms";
+    by_hand.result.slo = fixture_slo("step_time>=12ms", false);
     assert_int_equal(recommended(), PLACE_SIZED);
     assert_true(recommendation.must_leave && recommend_applies(&recommendation));
     assert_near(recommendation.gain.ratio, 0.5);

@@ -22,7 +22,7 @@ TEST(slo_reads_a_bound)
         "p99<=20 ms", "p99<=inf", "p99<=nan", "p99<=5x", "p99=<5", "p99<=\n5", "p99<>5"};
     struct slo slo;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(slo_parse(cases[i].text, &slo, NULL), 0);
+        assert_int_equal(slo_parse(cases[i].text, false, &slo, NULL), 0);
         assert_string_equal(slo.metric, cases[i].metric);
         assert_int_equal(slo.at_least, cases[i].at_least);
         assert_int_equal(slo.is_time, cases[i].is_time);
@@ -30,8 +30,28 @@ TEST(slo_reads_a_bound)
     }
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct err err = {0};
-        assert_int_equal(slo_parse(bad[i], &slo, &err), -EINVAL);
+        assert_int_equal(slo_parse(bad[i], false, &slo, &err), -EINVAL);
         assert_has(err.msg, "option '--slo'");
+    }
+}
+
+TEST(slo_reads_a_bound_relative_to_alone)
+{
+    static const char *const good[] = {"server_p99 10%", "server:p99 10%", "server:p99  10%"};
+    static const char *const bad[] = {"",          "server_p99", "server_p99 x",   "server_p99 0%",
+                                      "p99<=20ms", "p99 10",     "server_p99 10x", "p99 10% 5",
+                                      "p99 -1%",   " 10%",       "p99 10ms",       "p99 1e9%"};
+    struct slo slo;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        assert_int_equal(slo_parse(good[i], true, &slo, NULL), 0);
+        assert_string_equal(slo.metric, "server_p99");
+        assert_true(slo.of_alone && !slo.is_time);
+        assert_near(slo.value, 0.1);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct err err = {0};
+        if (slo_parse(bad[i], true, &slo, &err) != -EINVAL || !strstr(err.msg, "'--protect'"))
+            fail_msg("'%s' is taken: %s", bad[i], err.msg);
     }
 }
 
@@ -65,7 +85,7 @@ TEST(slo_judges_a_row_by_its_whole_interval)
         struct row row = {
             .median = cases[i].median, .ci_low = cases[i].low, .ci_high = cases[i].high};
         put_text(row.unit, "%s", cases[i].unit);
-        assert_int_equal(slo_parse(cases[i].bound, &slo, NULL), 0);
+        assert_int_equal(slo_parse(cases[i].bound, false, &slo, NULL), 0);
         if (slo_judge(&slo, &row) != cases[i].want)
             fail_msg("case %zu: %d", i, slo_judge(&slo, &row));
         row.status = STATUS_FAILED;
@@ -88,7 +108,7 @@ static const struct finding *found(const char *bound, struct findings *findings)
     add(PLACE_SIZED, 10, 10);
     add(PLACE_PARTITION, 9, 13);
     add(PLACE_NONE, 30, 30);
-    by_hand.result.slo = bound;
+    by_hand.result.slo = fixture_slo(bound, false);
     assert_int_equal(analysis_make(&by_hand.result, &by_hand.analysis, NULL), 0);
     slo_find(&by_hand.analysis, findings);
     return fixture_finding(findings, "slo");

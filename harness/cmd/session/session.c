@@ -44,6 +44,10 @@ static int parse(struct session *s, struct err *err)
         (void)snprintf(s->sizes[i], sizeof(s->sizes[i]), "%s=%.40s", names[i], values[i]);
         s->cli.pairs[s->cli.npairs++] = s->sizes[i];
     }
+    if (!rc && s->options.jobs.n && has_command_options(&s->options))
+        return err_set(err, -EINVAL,
+                       "options such as --metric belong to a job: --job NAME='--metric ... -- "
+                       "COMMAND'");
     bool no_command = argc == s->argc && !(s->options_argc && s->options.sample);
     if (!rc && no_command && has_command_options(&s->options))
         return err_set(err, -EINVAL,

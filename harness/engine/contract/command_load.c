@@ -1,6 +1,8 @@
 #include "harness/engine/contract/command_load.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,6 +130,35 @@ size_t command_bench_metrics(const struct command_options *options,
     }
     out[*timed + named] = (struct bench_metric){.name = NULL};
     return named;
+}
+
+int slo_parse(const char *text, bool of_alone, struct slo *slo, struct err *err)
+{
+    const size_t length = strcspn(text, of_alone ? " " : "<>,");
+    const char *value = text + length;
+    char *end = NULL;
+    *slo = (struct slo){.text = text, .of_alone = of_alone, .at_least = *value == '>'};
+    if (of_alone)
+        value += strspn(value, " ");
+    else
+        value += *value && value[1] == '=' ? 2 : strlen(value);
+    if (isdigit((unsigned char)*value) || *value == '-')
+        slo->value = strtod(value, &end);
+    bool good = end && length && length < sizeof(slo->metric) && isfinite(slo->value);
+    slo->is_time = good && *end && !of_alone;
+    if (good && of_alone) {
+        good = !strcmp(end, "%") && slo->value > 0 && slo->value < 1000;
+        slo->value /= 100;
+    } else if (slo->is_time)
+        good = !units_parse_duration(value, &slo->value, err);
+    if (!good)
+        return err_set(err, -EINVAL, "option '--%s': '%.60s' is no bound such as '%s'",
+                       of_alone ? "protect" : "slo", text,
+                       of_alone ? "server:p99 10%" : "p99<=20ms");
+    text_set(slo->metric, "%.*s", (int)length, text);
+    if (of_alone && strchr(slo->metric, ':'))
+        *strchr(slo->metric, ':') = '_';
+    return 0;
 }
 
 static int parse_port(const char *text, char end, const char *whole, struct command_ready *ready,

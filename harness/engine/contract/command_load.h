@@ -48,6 +48,19 @@ enum { COMMAND_BENCH_METRICS = 2 * COMMAND_METRICS_MOST + CLIENT_METRICS + 1 };
 size_t command_bench_metrics(const struct command_options *options,
                              struct bench_metric out[COMMAND_BENCH_METRICS], size_t *timed);
 
+/* A bound on a metric, which what is recommended keeps (verdict/slo.c). */
+struct slo {
+    const char *text; /* as the user wrote it, borrowed */
+    char metric[64];
+    double value;  /* of alone: 0.1 = at most 10% worse than its job alone */
+    bool of_alone; /* --protect */
+    bool at_least; /* the value is the least, not the most */
+    bool is_time;  /* the value is in seconds, and for numbers in seconds */
+};
+
+/* Parses "p99<=20ms" or "rps>=5000" or, of_alone, "server:p99 10%". -EINVAL */
+int slo_parse(const char *text, bool of_alone, struct slo *slo, struct err *err);
+
 /* When a server is ready. */
 struct command_ready {
     enum { READY_TCP, READY_HTTP, READY_LINE } by;

@@ -130,6 +130,25 @@ void neighbours_free(struct neighbours *neighbours)
     neighbours->n = 0;
 }
 
+const struct neighbour *neighbours_find(const struct neighbours *neighbours, const char *metric,
+                                        struct err *err)
+{
+    const char *known = "";
+    for (const struct neighbour *job = neighbours->all; job < neighbours->all + neighbours->n;
+         job++)
+        for (unsigned m = job->first; m < job->kept; m++) {
+            const struct bench_metric *of = &neighbours->metrics[m];
+            if (of->hidden || !strcmp(of->better, "none"))
+                continue;
+            if (!strcmp(of->name, metric))
+                return job;
+            str_add(&known, ", ", "%s", of->name);
+        }
+    (void)err_set(err, -EINVAL, "option '--protect': no job has a metric '%s'; known: %s", metric,
+                  known);
+    return NULL;
+}
+
 void neighbours_spread(const struct neighbours *neighbours, const unsigned *of, unsigned *cores)
 {
     for (size_t j = 0; j < neighbours->n; j++)

@@ -42,6 +42,11 @@ struct neighbours {
 int neighbours_parse(const struct opt_texts *texts, struct neighbours *neighbours, struct err *err);
 void neighbours_free(struct neighbours *neighbours);
 
+/* The job that has this metric, for --protect; not for what it keeps. NULL: the message lists all.
+ */
+const struct neighbour *neighbours_find(const struct neighbours *neighbours, const char *metric,
+                                        struct err *err);
+
 /* Divides the cores `of` each job among its workers: cores[] of each worker in order. */
 void neighbours_spread(const struct neighbours *neighbours, const unsigned *of, unsigned *cores);
 

@@ -25,8 +25,7 @@ static const char mems_function[] =
     "    fi\n"
     "}\n";
 
-static void add_docker(struct strbuf *out, const struct emit *emit,
-                       const struct emit_worker *worker, unsigned w)
+static void add_docker(struct strbuf *out, const struct emit_worker *worker, unsigned w)
 {
     if (worker->plan->mem_policy == MEM_BIND)
         strbuf_addf(out, "    mems %u %s\n", w, worker->nodes);
@@ -40,7 +39,7 @@ static void add_docker(struct strbuf *out, const struct emit *emit,
         strbuf_addf(out, " --cpuset-cpus %s", worker->cpus);
     if (worker->plan->mem_policy == MEM_BIND)
         strbuf_adds(out, " ${mems:+--cpuset-mems \"$mems\"}");
-    if (worker->gpu[0] && emit->numbers_gpu)
+    if (worker->gpu[0] && worker->numbers_gpu)
         strbuf_adds(out, " --gpus all");
     else if (worker->gpu[0])
         strbuf_addf(out, " --gpus device=%s", worker->gpu);
@@ -93,7 +92,7 @@ int emit_docker(const struct emit *emit, struct strbuf *out, struct err *err)
                         "    [ \"$1\" != KILL ] || docker kill $names >/dev/null 2>&1\n");
     for (unsigned w = 0; w < emit->nworkers; w++) {
         script_worker_begin(out, emit, w);
-        add_docker(out, emit, &emit->worker[w], w);
+        add_docker(out, &emit->worker[w], w);
         script_worker_end(out);
     }
     script_end(out);

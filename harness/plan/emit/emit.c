@@ -43,19 +43,39 @@ static void set_gpu(const struct emit *emit, struct emit_worker *worker)
         text_set(worker->gpu, "%u", topo_gpu_bus_number(emit->job->topo, gpu));
     if (!by_uuid)
         set_variable(worker, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
-    if (!emit->numbers_gpu)
+    if (!worker->numbers_gpu)
         set_variable(worker, "CUDA_VISIBLE_DEVICES", worker->gpu);
+}
+
+/* The command of a worker, before its placeholders are replaced. */
+static const char *const *words_of(const struct emit *emit, unsigned w)
+{
+    static const char *const job[] = {"./your_command", NULL};
+    static const char *const load[] = {"./your_background_load", NULL};
+    if (emit->job->plan->workers[w].background)
+        return load;
+    return emit->job->each ? emit->job->each[w].words : emit->job->words ? emit->job->words : job;
+}
+
+/* A free port that no worker before this one has; "" = none. */
+static const char *find_port(const struct emit *emit, struct emit_worker *worker)
+{
+    enum { TRIES = 100 };
+    for (int i = 0; emit->job->free_port && i < TRIES; i++) {
+        const struct emit_worker *other = emit->worker;
+        worker->port = emit->job->free_port();
+        while (other < worker && other->port != worker->port)
+            other++;
+        if (other == worker && worker->port > 0)
+            return str_fmt("%d", worker->port);
+    }
+    return "";
 }
 
 static int expand(const struct emit *emit, struct emit_worker *worker, unsigned w,
                   struct placeholder_values *values, struct err *err)
 {
-    static const char *const job[] = {"./your_command", NULL};
-    static const char *const load[] = {"./your_background_load", NULL};
-    const char *const *words = worker->plan->background ? load
-                               : emit->job->each        ? emit->job->each[w]
-                               : emit->job->words       ? emit->job->words
-                                                        : job;
+    const char *const *words = words_of(emit, w);
     size_t n = 0;
     while (words[n])
         n++;
@@ -63,12 +83,33 @@ static int expand(const struct emit *emit, struct emit_worker *worker, unsigned 
     if (!worker->words)
         return err_set(err, -ENOMEM, "no memory for the command");
     placeholders_of(emit->job->topo, emit->job->plan, w, values);
-    struct err why = {0};
-    for (size_t i = 0; i < n; i++) {
-        worker->words[i] = placeholders_expand(words[i], values, &why);
-        if (!worker->words[i])
-            return err_set(err, why.code, "%s", why.msg);
+    if (!worker->plan->background && emit->job->each) {
+        values->number = str_fmt("%u", emit->job->each[w].worker);
+        values->workers = str_fmt("%u", emit->job->each[w].workers);
     }
+    for (size_t i = 0; i < n; i++) {
+        if (!values->port[0] && placeholders_use(words[i], PLACEHOLDER_PORT))
+            values->port = find_port(emit, worker);
+        worker->words[i] = placeholders_expand(words[i], values, err);
+        if (!worker->words[i])
+            return -EINVAL;
+    }
+    return 0;
+}
+
+static int check_command(const struct emit *emit, unsigned w, struct emit_worker *worker,
+                         struct err *err)
+{
+    const char *const *words = words_of(emit, w);
+    if (!words[0][0] || words[0][0] == '-')
+        return err_set(err, -EINVAL, "'%.60s' is no command", words[0]);
+    for (; *words; words++)
+        worker->numbers_gpu |= placeholders_use(*words, PLACEHOLDER_GPU);
+    if (worker->numbers_gpu && emit->job->renumbered)
+        return err_set(
+            err, -EINVAL,
+            "{gpu} is a number among all GPUs, and CUDA_VISIBLE_DEVICES hides some here: "
+            "unset it for 'contend place'");
     return 0;
 }
 
@@ -82,6 +123,9 @@ static int prepare_worker(const struct emit *emit, unsigned w, const struct bits
     worker->cpus = bitset_equal(&worker->plan->cpus, all) ? "" : bitset_format(&worker->plan->cpus);
     worker->nodes =
         worker->plan->mem_policy == MEM_DEFAULT ? "" : bitset_format(&worker->plan->mem_nodes);
+    int rc = check_command(emit, w, worker, err);
+    if (rc)
+        return rc;
     if (worker->plan->gpu >= 0)
         set_gpu(emit, worker);
     const char *threads = str_fmt("%u", worker->plan->threads);
@@ -98,6 +142,7 @@ static void sum_up(struct emit *emit)
     for (unsigned w = 0; w < emit->nworkers; w++) {
         const struct emit_worker *worker = &emit->worker[w];
         emit->gpus = emit->gpus || worker->gpu[0];
+        emit->numbers_gpu = emit->numbers_gpu || worker->numbers_gpu;
         emit->binds_cpus = emit->binds_cpus || worker->cpus[0];
         emit->binds_memory = emit->binds_memory || worker->nodes[0];
         emit->own_gpus = emit->own_gpus && worker->gpu[0];
@@ -107,21 +152,6 @@ static void sum_up(struct emit *emit)
     }
 }
 
-static int check_command(struct emit *emit, struct err *err)
-{
-    const char *const *words = emit->job->words;
-    if (words && (!words[0][0] || words[0][0] == '-'))
-        return err_set(err, -EINVAL, "'%.60s' is no command", words[0]);
-    for (; words && *words; words++)
-        emit->numbers_gpu = emit->numbers_gpu || placeholders_use(*words, PLACEHOLDER_GPU);
-    if (emit->numbers_gpu && emit->job->renumbered)
-        return err_set(
-            err, -EINVAL,
-            "{gpu} is a number among all GPUs, and CUDA_VISIBLE_DEVICES hides some here: "
-            "unset it for 'contend place'");
-    return 0;
-}
-
 /* The caller frees *emit with emit_free, also after an error. */
 static int prepare(const struct emit_job *job, struct emit *emit, struct err *err)
 {
@@ -129,9 +159,7 @@ static int prepare(const struct emit_job *job, struct emit *emit, struct err *er
     *emit = (struct emit){.job = job,
                           .nworkers = job->plan->nworkers,
                           .pinned = placement_infos[job->plan->placement].pinned};
-    int rc = check_command(emit, err);
-    if (rc)
-        return rc;
+    int rc = 0;
     struct placeholder_values *values = malloc(sizeof(*values));
     emit->worker = calloc(emit->nworkers, sizeof(*emit->worker));
     if (!values || !emit->worker)

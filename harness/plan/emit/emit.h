@@ -40,15 +40,22 @@ enum emit_format { EMIT_LIST(EMIT_ID) EMIT_FORMATS };
 /* Names of the formats, "commands" first, NULL-terminated. */
 extern const char *const emit_names[EMIT_FORMATS + 1];
 
+/* Of a worker of unlike jobs: its command, its number in its job, and how many that has. */
+struct emit_own {
+    const char *const *words;
+    unsigned worker, workers;
+};
+
 struct emit_job {
     const struct topo *topo;
-    const struct plan *plan;        /* not skipped, and of one host */
-    const char *const *words;       /* the user's command, NULL-terminated; NULL = ./your_command */
-    const char *const *const *each; /* of each worker, in place of words; NULL = all do the same */
+    const struct plan *plan;     /* not skipped, and of one host */
+    const char *const *words;    /* the user's command, NULL-terminated; NULL = ./your_command */
+    const struct emit_own *each; /* of each foreground worker; NULL = all do the same */
     bool renumbered; /* CUDA_VISIBLE_DEVICES is set here: only UUIDs identify a GPU elsewhere */
     const struct findings *findings; /* about the plan, as comments in the text; NULL = none */
     char *(*get)(const char *name);  /* getenv where `commands` are pasted; NULL = no variable
                                         of plan/emit/quote.h is set there */
+    int (*free_port)(void);          /* for {port}, or -errno; NULL = there is none */
     bool memory_refused;             /* memory cannot be bound there: `commands` do not try */
 };
 

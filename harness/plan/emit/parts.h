@@ -18,6 +18,8 @@ struct emit_worker {
     char gpu[64];      /* number in PCI bus order, or UUID; "" = no GPU */
     struct emit_variable variable[4 + INHERITED_TEAMS];
     unsigned nvariables;
+    bool numbers_gpu; /* its command has {gpu}: it sees all GPUs and selects its own by number */
+    int port;
     char **words; /* its command, placeholders replaced; NULL-terminated, owned */
 };
 
@@ -27,7 +29,7 @@ struct emit {
     unsigned nworkers;
     bool gpus;        /* some worker has a GPU */
     bool own_gpus;    /* each worker has a GPU of its own */
-    bool numbers_gpu; /* the command has {gpu}: it sees all GPUs and selects its own by number */
+    bool numbers_gpu; /* that of some worker does */
     bool pinned;      /* by the placement; otherwise threads move within the CPUs of the plan */
     bool binds_cpus, binds_memory; /* some worker has a list of CPUs, or of nodes */
 };

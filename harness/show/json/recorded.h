@@ -19,6 +19,7 @@ struct recorded {
     struct comparisons comparisons; /* of an ab */
     const char *version, *commit;   /* of the program that measured; NULL = not recorded */
     const char *started;            /* UTC, ISO 8601; NULL = not recorded */
+    struct slo slo;                 /* that the result borrows, if it had one */
     struct machine_key machine; /* that measured; made from other keys if an old record has none */
 
     bool is_live;   /* of a run in memory: the members above are borrowed from it */

@@ -295,7 +295,9 @@ static int fill_result(struct recorded *recorded, struct err *err)
     if (result->purpose == PURPOSE_TUNE)
         result->within =
             json_number_value(json_object_get(json_object_get(record, "options"), "within")) / 100;
-    result->slo = json_string_value(json_object_get(json_object_get(record, "options"), "slo"));
+    const char *slo = json_string_value(json_object_get(json_object_get(record, "options"), "slo"));
+    if (slo && !slo_parse(slo, false, &recorded->slo, NULL))
+        result->slo = &recorded->slo;
     result->until_clear = json_is_true(json_object_get(record, "until_clear"));
     result->seed = (uint64_t)json_integer_value(json_object_get(record, "seed"));
     result->narms = json_array_size(json_object_get(record, "arms"));

@@ -2,39 +2,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/lib/text.h"
 #include "harness/verdict/advice.h"
 #include "harness/verdict/runs/sizing.h"
-
-/* "server_p99 10%", or with ':' for the first '_'. */
-static int parse_protect(struct mix *mix, struct err *err)
-{
-    int used = 0;
-    const struct neighbours *jobs = mix->jobs;
-    const char *known = "", *text = mix->protect ? mix->protect : "";
-    const size_t length = strcspn(text, " ");
-    text_set(mix->metric, "%.*s", (int)length, text);
-    if (strchr(mix->metric, ':'))
-        *strchr(mix->metric, ':') = '_';
-    if (sscanf(text + length, "%lf %%%n", &mix->within, &used) != 1 || !used ||
-        text[length + (size_t)used])
-        mix->within = NAN;
-    mix->within /= 100;
-    if (mix->protect && !(mix->within > 0 && mix->within < 10))
-        return err_set(err, -EINVAL,
-                       "option '--protect': '%.80s' is not METRIC PERCENT, as in 'server_p99 10%%'",
-                       text);
-    for (const struct bench_metric *metric = jobs->metrics; metric->name; metric++)
-        if (!metric->hidden)
-            str_add(&known, ", ", "%s", metric->name);
-    if (mix->protect && !bench_metric_find(&jobs->bench, mix->metric))
-        return err_set(err, -EINVAL, "option '--protect': no job has a metric '%s'; known: %s",
-                       mix->metric, known);
-    return 0;
-}
 
 _Static_assert(PLACEMENTS + SIZING_MOST + NEIGHBOURS_MOST + 2 <= MIX_ARMS,
                "placements, divisions with that by shares and one on trial, each job alone");
@@ -57,11 +29,11 @@ static int add_arm(struct maker *maker, enum placement placement, unsigned alone
     struct result *result = maker->result;
     struct arms_request one = *maker->request;
     const struct plan *all = alone ? &result->arms[maker->first].plan : NULL;
-    unsigned workers = neighbours_workers(mix->jobs), before = 0;
+    unsigned workers = neighbours_workers(result->neighbours), before = 0;
     int gpus[NEIGHBOURS_WORKERS];
     for (unsigned j = 0; j < alone; j++) {
         before += j ? workers : 0;
-        workers = (unsigned)mix->jobs->all[j].workers;
+        workers = (unsigned)result->neighbours->all[j].workers;
     }
     for (unsigned w = 0; w < workers; w++) /* those that it has beside the others */
         gpus[w] = all && all->nworkers ? all->workers[before + w].gpu : -1;
@@ -104,7 +76,7 @@ static void divide(const struct neighbours *jobs, size_t lead, unsigned cores, u
 /* Adds an arm with so many cores for each job, unless there is one with the same plan. */
 static int add_division(struct maker *maker, const unsigned *of, struct err *err)
 {
-    const struct neighbours *jobs = maker->mix->jobs;
+    const struct neighbours *jobs = maker->result->neighbours;
     struct result *result = maker->result;
     unsigned cores[NEIGHBOURS_WORKERS];
     const char *name = "";
@@ -120,22 +92,12 @@ static int add_division(struct maker *maker, const unsigned *of, struct err *err
     return rc;
 }
 
-/* The job of the protected metric, or the first. */
-static size_t lead_of(const struct mix *mix)
-{
-    size_t lead = 0;
-    for (size_t j = 0; j < mix->jobs->n; j++) {
-        const size_t length = strlen(mix->jobs->all[j].name);
-        if (!strncmp(mix->metric, mix->jobs->all[j].name, length) && mix->metric[length] == '_')
-            lead = j;
-    }
-    return lead;
-}
-
 static int add_divisions(struct maker *maker, struct err *err)
 {
-    const struct neighbours *jobs = maker->mix->jobs;
-    const size_t lead = lead_of(maker->mix);
+    const struct neighbours *jobs = maker->result->neighbours;
+    const struct slo *slo = maker->result->slo;
+    const struct neighbour *protected = slo ? neighbours_find(jobs, slo->metric, NULL) : NULL;
+    const size_t lead = protected ? (size_t)(protected - jobs->all) : 0;
     const unsigned own = (unsigned)jobs->all[lead].workers, others = neighbours_workers(jobs) - own;
     unsigned counts[SIZING_MOST], of[NEIGHBOURS_MOST];
     const unsigned all = sizing_count_cores(maker->topo, maker->request, PLACE_PARTITION, 1, err);
@@ -163,14 +125,14 @@ int mix_arrange(void *arg, const struct topo *topo, const struct arms_request *r
 {
     struct mix *mix = arg;
     struct maker maker = {mix, topo, request, result, result->narms};
-    int rc = parse_protect(mix, err);
+    int rc = 0;
     for (size_t p = 0; p < request->nplacements && !rc; p++)
         rc = add_arm(&maker, request->placements[p], 0, NULL,
                      placement_infos[request->placements[p]].name, err);
     if (!rc)
         rc = add_divisions(&maker, err);
-    for (unsigned j = 0; j < mix->jobs->n && !rc; j++) {
-        const char *name = str_fmt(ARM_ALONE "%s", mix->jobs->all[j].name);
+    for (unsigned j = 0; j < result->neighbours->n && !rc; j++) {
+        const char *name = str_fmt(ARM_ALONE "%s", result->neighbours->all[j].name);
         rc = add_arm(&maker, PLACE_SIZED, j + 1, NULL, name, err);
     }
     return rc;
@@ -265,80 +227,57 @@ static void add_trade(const struct analysis *analysis, struct findings *findings
     findings_put(findings, &finding);
 }
 
-static bool is_cost(const struct mix *mix)
+/* The arm that keeps the bound and most in sum; if none keeps it, the nearest. -1 = none. */
+static int choose(const struct analysis *analysis, bool *keeps)
 {
-    const struct bench_metric *metric = bench_metric_find(&mix->jobs->bench, mix->metric);
-    return metric && !strcmp(metric->better, "lower");
-}
-
-/* The protected metric of an arm against that of its job alone. */
-static struct evidence against_alone(const struct mix *mix, const struct analysis *analysis,
-                                     size_t arm)
-{
-    const struct round_value like = {.metric = mix->metric};
-    const struct evidence_rule rule = {.within = mix->within};
-    size_t alone = 0;
-    while (analysis->result->arms[alone].alone != lead_of(mix) + 1)
-        alone++;
-    const struct evidence_group groups[2] = {evidence_find_group(analysis, alone, &like),
-                                             evidence_find_group(analysis, arm, &like)};
-    return groups[0].n && groups[1].n ? evidence_of_groups(analysis, groups, &rule) : evidence_none;
-}
-
-/* "taskset -c 0-3 env OMP_NUM_THREADS=4 redis-server & ..." of the arm. */
-static void put_command(const struct analysis *analysis, const struct arm *arm, char *out,
-                        size_t size)
-{
-    const char *text = "";
-    for (unsigned w = 0; w < arm->plan.nworkers; w++) {
-        const struct plan_worker *worker = &arm->plan.workers[w];
-        const struct neighbour *job = neighbour_of(analysis->result->neighbours, 0, w, NULL);
-        str_add(&text, " & ", "%s", "");
-        if (placement_infos[arm->placement].pinned)
-            str_add(&text, "", "taskset -c %s ", bitset_format(&worker->cpus));
-        str_add(&text, "", "env OMP_NUM_THREADS=%u", worker->threads);
-        for (char **word = job->argv; *word; word++)
-            str_add(&text, " ", "%s", text_shell_word(*word));
-    }
-    if (strlen(text) < size && placement_infos[arm->placement].effort > 1)
-        (void)snprintf(out, size, "%s", text);
-}
-
-void mix_judge(const struct mix *mix, const struct analysis *analysis, struct findings *findings)
-{
-    struct finding finding = {.id = "mix"};
-    struct evidence bound = evidence_none;
-    double beyond = INFINITY; /* the bound, as a factor; 1: within it */
+    double least = INFINITY; /* times worse than alone; 0 = it keeps the bound */
     int best = -1;
     for (size_t i = 0; i < analysis->result->narms; i++) {
+        const struct arm *arm = &analysis->result->arms[i];
         if (!takes_part(analysis, i))
             continue;
-        const struct evidence of = mix->protect ? against_alone(mix, analysis, i) : evidence_none;
-        const double loss = is_cost(mix) ? of.ratio : 1 / of.ratio,
-                     over = mix->protect ? fmax(loss / (1 + mix->within), 1) : 1;
-        if (over < beyond ||
-            (over <= beyond && analysis->rounds.arms[i].rate > analysis->rounds.arms[best].rate)) {
+        const bool holds = slo_judge_arm(analysis, arm) == SLO_HOLDS;
+        const double worse =
+            holds ? 0 : slo_worse(analysis, slo_against_alone(analysis, arm).ratio);
+        if (worse < least ||
+            (worse <= least && analysis->rounds.arms[i].rate > analysis->rounds.arms[best].rate)) {
             best = (int)i;
-            beyond = over;
-            bound = of;
+            least = worse;
         }
     }
+    *keeps = !(least > 0);
+    return best;
+}
+
+void mix_judge(const struct analysis *analysis, struct findings *findings)
+{
+    struct finding finding = {.id = "mix"};
+    const struct slo *slo = analysis->result->slo;
+    bool keeps;
+    const int best = choose(analysis, &keeps);
     if (best < 0)
         return;
     const struct arm *arm = &analysis->result->arms[best];
-    const char *interval = advice_format_interval(&bound);
-    const char *is = str_fmt("%s of alone%s%s", advice_format_ratio(bound.ratio),
+    const struct evidence of = slo ? slo_against_alone(analysis, arm) : evidence_none;
+    const char *interval = advice_format_interval(&of);
+    const char *is = str_fmt("%s of alone%s%s", advice_format_ratio(of.ratio),
                              interval[0] ? ", " : "", interval);
-    if (!mix->protect)
+    const char *bound =
+        slo ? str_fmt("%s within %s of alone", slo->metric, text_percent(slo->value)) : "";
+    if (!slo)
         text_set(finding.sentence, "%s keeps most in sum", arm_name(arm));
-    else if (beyond > 1)
-        text_set(finding.sentence, "No placement keeps %s within %s of alone. Nearest is %s: %s",
-                 mix->metric, text_percent(mix->within), arm_name(arm), is);
+    else if (keeps)
+        text_set(finding.sentence, "%s keeps %s (%s), and most of the rest", arm_name(arm), bound,
+                 is);
     else
-        text_set(finding.sentence, "%s keeps %s within %s of alone (%s), and most of the rest",
-                 arm_name(arm), mix->metric, text_percent(mix->within), is);
+        text_set(finding.sentence, "%s. Nearest is %s: %s",
+                 slo_judge_arm(analysis, arm) == SLO_UNCLEAR
+                     ? str_fmt("Whether a placement keeps %s is unclear", bound)
+                     : str_fmt("No placement keeps %s", bound),
+                 arm_name(arm), is);
     text_add(finding.sentence, "; %s.", format_kept(analysis, best));
-    put_command(analysis, arm, finding.command, sizeof(finding.command));
+    if (advice_may_advise(arm->placement))
+        (void)advice_command(analysis->result, arm, finding.command, sizeof(finding.command));
     findings_put(findings, &finding);
     add_trade(analysis, findings);
 }

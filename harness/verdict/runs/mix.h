@@ -17,17 +17,13 @@
 
 enum { MIX_ARMS = 64 };
 
-/* Zeroed; then the caller sets the first two. */
+/* Zeroed. */
 struct mix {
-    struct neighbours *jobs;
-    const char *protect; /* "server_p99 10%": not worse than alone by more; NULL = none */
-    char metric[64];     /* internal from here on: of protect */
-    double within;
-    size_t n;
+    size_t n; /* internal */
     struct variant variants[MIX_ARMS];
 };
 
-/* Adds the arms: for struct arrange, `arg` is the struct mix. */
+/* Adds the arms of the result's jobs: for struct arrange, `arg` is the struct mix. */
 int mix_arrange(void *arg, const struct topo *topo, const struct arms_request *request,
                 struct result *result, struct err *err);
 
@@ -39,6 +35,6 @@ size_t mix_kept_by(const char *metric);
 
 /* Appends the findings: the trade between the jobs, and the placement that keeps the protected
  * bound and most of the rest. */
-void mix_judge(const struct mix *mix, const struct analysis *analysis, struct findings *findings);
+void mix_judge(const struct analysis *analysis, struct findings *findings);
 
 #endif

@@ -12,7 +12,7 @@
 
 static const double knee_least = 0.1;
 
-static double best_of(const struct knee_point *points, size_t n)
+double knee_best(const struct knee_point *points, size_t n)
 {
     double best = NAN;
     for (size_t i = 0; i < n; i++)
@@ -22,7 +22,7 @@ static double best_of(const struct knee_point *points, size_t n)
 
 size_t knee_enough(const struct knee_point *points, size_t n, double share)
 {
-    double best = best_of(points, n);
+    double best = knee_best(points, n);
     for (size_t i = 0; i < n; i++)
         if (points[i].holds && points[i].rate >= best * (1 - share))
             return i;
@@ -39,7 +39,7 @@ size_t knee_find(const struct knee_point *points, size_t n)
         last--;
     if (last < first + 3)
         return n;
-    double best = best_of(points, n), lowest = points[first].rate;
+    double best = knee_best(points, n), lowest = points[first].rate;
     double width = (double)points[last - 1].cores - points[first].cores;
     for (size_t i = first; i < last; i++) {
         double x = ((double)points[i].cores - points[first].cores) / width;
@@ -192,10 +192,8 @@ static unsigned count_gpus(const struct arm *arm)
 
 static void predict(struct sizing_curves *curves, unsigned gpus)
 {
-    double errors[SIZING_MOST], best = NAN;
+    double errors[SIZING_MOST], best = knee_best(curves->solo, curves->n);
     size_t n = 0;
-    for (size_t i = 0; i < curves->n; i++)
-        best = fmax(best, curves->solo[i].rate);
     for (size_t i = 0; i < curves->n; i++) {
         curves->predicted[i] = curves->workers * curves->solo[i].rate;
         if (gpus && gpus < curves->workers && curves->predicted[i] > gpus * best)
@@ -263,7 +261,7 @@ static void add_enough(const struct sizing_curves *curves, const struct result *
                               .low = NAN,
                               .high = NAN};
     if (result->slo)
-        text_set(finding.sentence, "To hold %.60s, one worker alone needs ", result->slo);
+        text_set(finding.sentence, "To hold %.60s, one worker alone needs ", result->slo->text);
     else
         text_set(finding.sentence, "To reach %.0f%% of its best, one worker alone needs ",
                  100 * SIZING_SHARE);

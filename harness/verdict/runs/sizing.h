@@ -26,6 +26,9 @@ struct knee_point {
     bool holds;     /* it keeps the run's --slo, if there is one */
 };
 
+/* The highest rate; NaN = none was measured. */
+double knee_best(const struct knee_point *points, size_t n);
+
 /* Index of the smallest count that holds, and whose rate is within `share` of the best; n if there
  * is none. */
 size_t knee_enough(const struct knee_point *points, size_t n, double share);

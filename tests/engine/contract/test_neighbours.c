@@ -40,6 +40,21 @@ TEST(neighbours_have_commands_options_and_metrics_of_their_own)
     neighbours_free(&jobs);
 }
 
+TEST(neighbours_find_the_job_of_a_metric)
+{
+    struct neighbours jobs = {0};
+    struct err err = {0};
+    assert_int_equal(
+        neighbours_parse(JOBS("a=-- x", "a_b=--metric 'p=(1)' --metric 'q=(2)' -- y"), &jobs, &err),
+        0);
+    assert_ptr_equal(neighbours_find(&jobs, "a_rate", &err), &jobs.all[0]);
+    assert_ptr_equal(neighbours_find(&jobs, "a_b_q", &err), &jobs.all[1]);
+    assert_null(neighbours_find(&jobs, "a_kept", &err)); /* relative to alone already */
+    assert_has(err.msg, "'--protect': no job has a metric 'a_kept'; known: a_rate, a_b_p, a_b_q");
+    assert_null(neighbours_find(&jobs, "fairness", &err));
+    neighbours_free(&jobs);
+}
+
 TEST(neighbours_refuse_what_is_no_job)
 {
     static const struct {

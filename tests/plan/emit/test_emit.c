@@ -237,6 +237,38 @@ TEST(emit_env_lets_threads_of_unpinned_workers_move)
     assert_says(&all, EMIT_ENV, NULL, nothing);
 }
 
+/* Each port several times, and errors between. */
+static int next_port(void)
+{
+    static int n;
+    n++;
+    return n % 3 ? 4000 + n / 4 : -EMFILE;
+}
+
+/* Job a has a worker that sees all GPUs, job b two that see their own; each counts its own. */
+TEST(emit_writes_unlike_jobs)
+{
+    static const char *const a[] = {"a", "{worker}/{workers}", "--gpu={gpu}", "{port}", NULL};
+    static const char *const b[] = {"b", "{worker}/{workers}", "{port}", NULL};
+    static const struct emit_own each[] = {{a, 0, 1}, {b, 0, 2}, {b, 1, 2}};
+    AUTO(topo) topo = fixture_topo("package:1 core:6 pu:1", "01:00.0@0,02:00.0@0,03:00.0@0");
+    AUTO(plan) plan = {0};
+    struct err err = {0};
+    const struct plan_request request = {.placement = PLACE_PARTITION, .workers = 3};
+    assert_int_equal(plan_make(&topo, &request, &plan, &err), 0);
+    struct emit_job job = {.topo = &topo, .plan = &plan, .each = each, .free_port = next_port};
+    FREED char *text = emit_text(EMIT_COMMANDS, &job, &err);
+    assert_has(text, "PCI_BUS_ID OMP_NUM_THREADS=2 taskset -c 0-1 a 0/1 '--gpu=0' 4000 &");
+    assert_has(text, "CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=2 taskset -c 2-3 b 0/2 4001 &");
+    assert_has(text, "CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=2 taskset -c 4-5 b 1/2 4002 &");
+    job.renumbered = true;
+    assert_null(emit_text(EMIT_SH, &job, &err));
+    assert_has(err.msg, "CUDA_VISIBLE_DEVICES hides some here");
+    job = (struct emit_job){.topo = &topo, .plan = &plan, .each = each};
+    assert_null(emit_text(EMIT_SH, &job, &err));
+    assert_has(err.msg, "asks for {port}, and worker 0 has none");
+}
+
 TEST(emit_refuses)
 {
     static const struct machine behind = {

@@ -103,18 +103,18 @@ TEST(sizing_takes_the_fewest_cores_that_keep_a_bound)
     ENDED_BY(fixture_result_free) struct result result;
     AUTO(findings) findings = {0};
     measure(&topo, &sizing, &result);
-    result.slo = "step_time<=14ms";
+    result.slo = fixture_slo("step_time<=14ms", false);
     ANALYSED(analysis, &result);
     sizing_judge(&analysis, &findings);
     assert_has(findings.all[0].sentence, "To hold step_time<=14ms, one worker alone needs 3 cores; "
                                          "each of 2 workers 4 cores.");
     assert_has(findings.all[0].command, "--cores-each 4");
-    result.slo = "step_time<=10500us";
+    result.slo = fixture_slo("step_time<=10500us", false);
     AUTO(findings) lost = {0};
     sizing_judge(&analysis, &lost);
     assert_has(lost.all[0].sentence, "one worker alone needs 4 cores.");
     assert_string_equal(lost.all[0].command, "");
-    result.slo = "step_time<=1ms";
+    result.slo = fixture_slo("step_time<=1ms", false);
     AUTO(findings) none = {0};
     sizing_judge(&analysis, &none);
     assert_int_equal(none.n, 0); /* slo_find says so */

@@ -188,7 +188,7 @@ TEST(tune_finds_what_keeps_a_bound)
 {
     ENDED_BY(end) struct tuned tuned = {.tune = {.fresh_rounds = 6}};
     begin(&tuned, "package:1 core:8 pu:1");
-    tuned.result.slo = "step_time>=15ms";
+    tuned.result.slo = fixture_slo("step_time>=15ms", false);
     measure(&tuned, only_partition_is_slow);
     assert_has(find(&tuned, "tune")->sentence, "recommended: partition, 2.0x the default");
 }
