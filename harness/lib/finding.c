@@ -34,6 +34,56 @@ enum finding_outcome finding_outcome_find(const char *name)
     return OUTCOME_NONE;
 }
 
+/* Begins of commands that change nothing. */
+static const char *const showing[] = {"cat ",
+                                      "contend bench",
+                                      "contend info",
+                                      "contend run",
+                                      "contend validate",
+                                      "dmesg",
+                                      "gdb -p",
+                                      "grep ",
+                                      "head",
+                                      "lsmod",
+                                      "lspci",
+                                      "nvidia-smi --query",
+                                      "nvidia-smi -L",
+                                      "nvidia-smi -q",
+                                      "nvidia-smi nvlink -s",
+                                      "nvidia-smi nvlink --status",
+                                      "ps ",
+                                      "py-spy dump"};
+
+/* Whether one command of a line only shows; sudo, ssh HOST and variables may stand before it. */
+static bool only_shows(const char *command)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    for (;;) {
+        const char *end = strchr(command += strspn(command, " "), ' ');
+        const bool is_ssh = strncmp(command, "ssh ", 4) == 0;
+        if (end && is_ssh)
+            end = strchr(end + 1, ' ');
+        if (!end || !(is_ssh || strncmp(command, "sudo ", 5) == 0 ||
+                      command[strspn(command, letters)] == '='))
+            break;
+        command = end;
+    }
+    for (size_t i = 0; i < sizeof(showing) / sizeof(showing[0]); i++)
+        if (strncmp(command, showing[i], strlen(showing[i])) == 0)
+            return true;
+    return false;
+}
+
+const char *finding_command_label(const struct finding *finding)
+{
+    const char *command = finding->command;
+    while (*command && only_shows(command)) {
+        command += strcspn(command, ";|&");
+        command += strspn(command, ";|&");
+    }
+    return *command ? "to apply it" : "to see more";
+}
+
 void findings_put(struct findings *findings, const struct finding *finding)
 {
     struct finding *added = array_add(findings->all, findings->n, findings->capacity);

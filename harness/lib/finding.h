@@ -57,6 +57,9 @@ struct finding {
     double low, high; /* for a check, the bounds that pass; for a value, its interval; NaN = open */
 };
 
+/* What stands before the finding's command: "to apply it", or "to see more" if it only shows. */
+const char *finding_command_label(const struct finding *finding);
+
 /* Zeroed = none. */
 struct findings {
     size_t n, capacity;

@@ -277,7 +277,8 @@ static void print_command(const struct screen *screen, const struct finding *fin
                           const char *indent)
 {
     if (finding->command[0]) /* not wrapped, so that it can be copied */
-        (void)fprintf(screen->out, "%sto apply it: %s\n", indent, finding->command);
+        (void)fprintf(screen->out, "%s%s: %s\n", indent, finding_command_label(finding),
+                      finding->command);
 }
 
 static void print_painted(const struct screen *screen, const char *text, int indent,

@@ -103,7 +103,7 @@ static void print_body(const struct finding *finding, FILE *out)
     } more[] = {
         {"evidence", finding->evidence},
         {"class", finding->cause},
-        {"to apply it", finding->command},
+        {finding_command_label(finding), finding->command},
     };
     for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
         if (!more[i].text[0])

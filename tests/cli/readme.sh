@@ -3,12 +3,17 @@
 . tests/lib/cli.sh
 "$CONTEND_BINARY" man --markdown | diff docs/reference.md - > "$scratch/reference" ||
     fail "docs/reference.md is not what 'contend man --markdown' prints:"$'\n'"$(cat "$scratch/reference")"
-for page in README.md CHANGELOG.md docs/*.md results/README.md results/*/README.md; do
+for page in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md results/README.md results/*/README.md; do
     grep -o '](\([^)#]*\))' "$page" | sed 's/](\(.*\))/\1/' | grep -v '^http' | while read -r path; do
         [ -e "$(dirname "$page")/$path" ] || echo "$page: $path"
     done
 done > "$scratch/missing"
 [ ! -s "$scratch/missing" ] || fail "links to what is not there: $(cat "$scratch/missing")"
+# The benchmark that CONTRIBUTING.md shows compiles.
+awk '/^```c$/ { f = 1; next } /^```/ { f = 0 } f' CONTRIBUTING.md >"$scratch/clock_read.c"
+"${CC:-cc}" -std=gnu17 -Wall -Wextra -Werror -fsyntax-only -I. "$scratch/clock_read.c" ||
+    fail "the benchmark of CONTRIBUTING.md does not compile"
+grep -q . "$scratch/clock_read.c" || fail "CONTRIBUTING.md shows no benchmark"
 # The program accepts each command that they show. tests/cli/ci_jobs.sh and jobs_*.sh run the files of share/.
 if python3 -c '' 2>/dev/null; then
     commands() { # commands PAGE...

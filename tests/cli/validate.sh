@@ -115,7 +115,7 @@ jq -e '.verdict == "FAIL" and (.text | startswith("FAIL: 3 rules (")) and .count
 "$CONTEND_BINARY" validate --no-measure --root "$root" >"$scratch/text" 2>&1
 awk 'length > 80 && !/^ *\$ / { exit 1 }' "$scratch/text" || fail "more than 80 columns: $(cat "$scratch/text")"
 head -1 "$scratch/text" | grep -q '^FAIL: 3 rules' || fail "the verdict is not first: $(cat "$scratch/text")"
-sed -n 2,4p "$scratch/text" | grep -q '^to apply it: sudo lspci' || fail "no command: $(cat "$scratch/text")"
+sed -n 2,4p "$scratch/text" | grep -q '^to see more: sudo lspci' || fail "no command: $(cat "$scratch/text")"
 grep -Eq '^FAIL +governor +- +configuration +fix$' "$scratch/text" || fail "no governor: $(cat "$scratch/text")"
 grep -q '^ *\$ sudo cpupower' "$scratch/text" || fail "no command of the governor: $(cat "$scratch/text")"
 ! grep -Eq '^(PASS|SKIP) ' "$scratch/text" || fail "what passes is printed: $(cat "$scratch/text")"

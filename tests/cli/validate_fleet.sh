@@ -88,7 +88,7 @@ expect 0 '3 of 3' "$CONTEND_BINARY" validate bounds fleet -o fleet.json
 grep -q '"scenario": "validate", .*"params": "profile=quick;slots=1;op=triad;threads=2"' fleet.json || fail "$(cat fleet.json)"
 record fleet/4 n4 7
 expect 1 '^n4 +FAIL +-66%$' "$CONTEND_BINARY" validate fleet fleet --bounds fleet.json
-expect 1 '^to apply it: ssh n4 sudo contend validate$' "$CONTEND_BINARY" validate fleet fleet --bounds fleet.json
+expect 1 '^to see more: ssh n4 sudo contend validate$' "$CONTEND_BINARY" validate fleet fleet --bounds fleet.json
 # The values are good, but the machine's own rules failed: the machine fails, and no bounds are made from it.
 record fleet/4 n4 20 FAIL 'FAIL: 1 rule (gpu_count)'
 expect 1 '^ +its own rules: FAIL: 1 rule' "$CONTEND_BINARY" validate fleet fleet --bounds fleet.json

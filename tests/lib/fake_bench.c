@@ -90,12 +90,6 @@ static int fake_setup(struct bench_ctx *ctx)
     return 0;
 }
 
-static int fake_setup_nothing(struct bench_ctx *ctx)
-{
-    (void)ctx;
-    return 0;
-}
-
 /* Steps that did not count, before the first counted one. */
 static uint64_t fake_early_steps;
 
@@ -196,7 +190,6 @@ static const struct bench fake_scan = {
     .metrics = fake_metrics,
     .dims = fake_dims,
     .figures = fake_figures,
-    .setup = fake_setup_nothing,
     .scan = fake_scan_run,
 };
 
@@ -216,7 +209,6 @@ static const struct bench fake_part = {
     .summary = "a scan that can have a part of its values",
     .metrics = fake_metrics,
     .dims = fake_dims,
-    .setup = fake_setup_nothing,
     .scan = fake_part_run,
 };
 
@@ -232,7 +224,6 @@ static const struct bench fake_mute = {
     .summary = "a scan that emits nothing",
     .metrics = fake_metrics,
     .dims = fake_dims,
-    .setup = fake_setup_nothing,
     .scan = fake_mute_run,
 };
 
@@ -252,7 +243,6 @@ static const struct bench fake_order = {
     .name = "fakeorder",
     .summary = "emits the seed of its round",
     .metrics = fake_order_metrics,
-    .setup = fake_setup_nothing,
     .scan = fake_order_run,
 };
 
@@ -335,7 +325,6 @@ static const struct bench fake_copies = {
     .summary = "emits what GPUs would that are not alike",
     .metrics = fake_copies_metrics,
     .dims = fake_copies_dims,
-    .setup = fake_setup_nothing,
     .scan = fake_copies_run,
 };
 
@@ -354,7 +343,6 @@ static const struct bench fake_gpus = {
     .summary = "works on GPUs, it says",
     .needs = NEED_GPU,
     .metrics = fake_gpus_metrics,
-    .setup = fake_setup_nothing,
     .scan = fake_gpus_run,
 };
 
@@ -396,7 +384,6 @@ static const struct bench fake_march = {
     .metrics = fake_march_metrics,
     .dims = (const struct bench_dim[]){{""}, {"rank", DIM_RANK}, {.name = NULL}},
     .gang = true,
-    .setup = fake_setup_nothing,
     .step = fake_march_step,
     .check = fake_march_check,
 };

@@ -85,7 +85,27 @@ TEST(findings_print_marks_order_and_commands)
                   "\n- symmetry: 4 GPUs alike\n"
                   "! GPU 2: 14.1 GB/s is 0.25 of its peers' 56.9 GB/s\n"
                   "~ none, 4 workers: noisy: 12% steal\n"
-                  "  to apply it: contend info\n");
+                  "  to see more: contend info\n");
+}
+
+static void assert_label(const char *label, const char *command)
+{
+    struct finding finding = {0};
+    (void)snprintf(finding.command, sizeof(finding.command), "%s", command);
+    assert_string_equal(finding_command_label(&finding), label);
+}
+
+/* A line is to be applied unless each of its commands only shows. */
+TEST(findings_tell_what_a_command_is_for)
+{
+    assert_label("to see more", "py-spy dump --pid 7; gdb -p 7 -batch -ex 'thread apply all bt'");
+    assert_label("to see more", "sudo lspci -vv | grep -e '^[0-9a-f]' -e LnkSta:");
+    assert_label("to see more", "NCCL_DEBUG=INFO contend bench collective -b 8M -e 8M");
+    assert_label("to see more", "ssh n4 sudo contend validate");
+    assert_label("to apply it", "OMP_NUM_THREADS=4 python3 train.py");
+    assert_label("to apply it", "sudo nvidia-smi -e 1 && sudo nvidia-smi --gpu-reset");
+    assert_label("to apply it", "grep . /sys/x; echo 1 > /sys/x");
+    assert_label("to apply it", "A=");
 }
 
 TEST(findings_print_each_of_the_whole_apart)
@@ -107,7 +127,7 @@ TEST(findings_print_in_color)
                   "to apply it: contend place --placement partition\n"
                   "\n\033[31m! GPU 2: 14.1 GB/s is 0.25 of its peers' 56.9 GB/s\n\033[0m"
                   "~ none, 4 workers: noisy: 12% steal\n"
-                  "  to apply it: contend info\n"
+                  "  to see more: contend info\n"
                   "- symmetry: 4 GPUs alike\n");
 }
 

@@ -23,7 +23,7 @@ TEST(junit_counts_each_outcome)
     assert_has(text, " name=\"GPU 2: PASS (busbw)\" time=\"0\"/>");
     assert_has(text, " name=\"GPU 2: WARN (busbw)\" time=\"0\"/>");
     assert_has(text, "<failure message=\"too slow\" type=\"FAIL\">FAIL: too slow\nvalue: 2.5 GB/s\n"
-                     "low: 3 GB/s\nevidence: z -50.7\nclass: hardware\nto apply it: contend info\n"
+                     "low: 3 GB/s\nevidence: z -50.7\nclass: hardware\nto see more: contend info\n"
                      "</failure>");
     assert_has(text, "type=\"SLOWER\"");
     assert_has(text, "<error message=\"too slow\" type=\"ERROR\">");

@@ -53,7 +53,9 @@ int bench_open(const struct bench *bench, struct bench_ctx *ctx)
 {
     if (bench->state_size)
         ctx->state = bench_array(ctx, 1, bench->state_size);
-    return bench->state_size && !ctx->state ? -ENOMEM : bench->setup(ctx);
+    if (bench->state_size && !ctx->state)
+        return -ENOMEM;
+    return bench->setup ? bench->setup(ctx) : 0;
 }
 
 void bench_close(const struct bench *bench, struct bench_ctx *ctx)

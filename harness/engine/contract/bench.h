@@ -214,7 +214,7 @@ struct bench {
     int (*validate)(const void *params, struct err *err);
     /* -ENOTSUP with a reason = a skipped row. NULL = always possible. */
     int (*probe)(struct bench_ctx *ctx);
-    int (*setup)(struct bench_ctx *ctx);
+    int (*setup)(struct bench_ctx *ctx); /* NULL = nothing to prepare */
     /*
      * A benchmark has either step or scan. A step is hot: no allocation, no I/O. It does `iters`
      * iterations and fills ops, bytes, device_ns.
