@@ -313,11 +313,16 @@ struct check_gain check_gain_of_fewer(const struct check_spin *spin);
     X(19, "debugging", "debugging settings left on", "environ, maps", check_debugging)          \
     X(22, "memory_pressure", "short of memory", "memory.stat, memory.events, PSI",              \
       check_memory)                                                                             \
+    X(32, "storage", "waiting for storage", "io of processes, PSI, /proc/vmstat", check_storage) \
     X(23, "shared_cores", "workers on one core while cores are free", "topology, masks",        \
       check_siblings)                                                                           \
     X(24, "gpu", "GPUs that are held back or unwell", "NVML, kernel log", check_gpus)           \
+    X(33, "interpreter_lock", "threads that wait for the lock of Python's interpreter",          \
+      "syscall of threads, maps", check_interpreter)                                            \
     X(30, "convoy", "threads that run one at a time, as behind one lock",                        \
       "syscall of threads, schedstat, time of each CPU", check_convoy)                          \
+    X(34, "slow_loaders", "loaders that lack CPU time, while storage is blamed",                 \
+      "schedstat, time of each CPU, PSI", check_loaders)                                        \
     X(26, "hung", "processes that hang: all threads wait", "syscall and status of threads",     \
       check_hung)
 /* clang-format on */

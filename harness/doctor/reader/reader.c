@@ -239,6 +239,7 @@ static int watch(struct reader *reader, struct view_process *process, struct err
     if (process->source.dir_fd < 0 || !reader_list_tasks(process))
         return 0;
     process->watched = true;
+    reader_read_disk(process, true);
     reader_read_tasks(reader, process, true);
     read_masks(reader, process);
     int rc = reader_read_starts(reader, process, err);
@@ -365,6 +366,8 @@ static void read_watched(struct reader *reader, enum reader_scope scope, bool ma
         /* An ended process is dropped at the next whole tick. */
         if (process->watched && (scope == READER_WHOLE || read_process(reader, process, mark)))
             read_one(reader, process, scope, mark);
+        if (process->watched && scope == READER_WHOLE)
+            reader_read_disk(process, mark);
     }
 }
 

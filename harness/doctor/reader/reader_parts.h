@@ -26,6 +26,8 @@ bool reader_list_tasks(struct view_process *process);
 void reader_read_tasks(struct reader *reader, struct view_process *process, bool mark);
 void reader_mark_tasks(const struct reader *reader, struct view_process *process);
 void reader_close_tasks(struct view_process *process);
+/* Reads the traffic with storage; needs the right to trace the process. */
+void reader_read_disk(struct view_process *process, bool mark);
 
 /*
  * Starts sampling busy tasks of watched processes; reader_finish_samples adds the results to the

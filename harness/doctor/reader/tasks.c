@@ -225,3 +225,16 @@ void reader_read_tasks(struct reader *reader, struct view_process *process, bool
     if (mark)
         reader_mark_tasks(reader, process);
 }
+
+void reader_read_disk(struct view_process *process, bool mark)
+{
+    char text[512];
+    int once = -1;
+    const bool is_known = reader_read(process->source.dir_fd, "io", &once, text, sizeof(text));
+    const double now =
+        is_known ? proc_find_number(text, "read_bytes") + proc_find_number(text, "write_bytes")
+                 : (double)NAN;
+    if (mark)
+        process->source.disk_then_bytes = now;
+    process->disk_bytes = now - process->source.disk_then_bytes;
+}

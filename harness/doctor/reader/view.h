@@ -77,14 +77,16 @@ struct view_about {
     char runtimes[VIEW_RUNTIMES_MAX][VIEW_PATH_MAX];
     uint64_t node_bytes[VIEW_NODES_MAX]; /* its memory on each os_node */
     struct bitset mems;                  /* os_nodes that it may allocate on; empty = unknown */
+    uint64_t python_start, python_end;   /* program or library of Python, and its data; 0 = none */
 };
 
 struct view_process_source {
     int dir_fd, stat_fd;   /* 0 = none, -1 = unavailable */
     double used_s, then_s; /* CPU time so far, and at the mark */
     double read_s;         /* value of `used_s` when its tasks were read last */
-    bool lost_task;        /* a task could not be read then: it has ended */
-    bool knows_weights;    /* its cgroups and autogroup were read */
+    double disk_then_bytes;
+    bool lost_task;     /* a task could not be read then: it has ended */
+    bool knows_weights; /* its cgroups and autogroup were read */
     bool is_listed;
 };
 
@@ -107,6 +109,7 @@ struct view_process {
     int mask;          /* of its first thread; for watched processes, and others that ran */
     int parent_mask;   /* of its parent's first thread; for watched processes */
     double cpu_s;      /* of all threads, ended ones too; clock-tick resolution */
+    double disk_bytes; /* read from and written to storage; for watched processes; NaN = unknown */
     unsigned turnover; /* threads that were seen to start or to end since the mark */
     size_t ntasks, capacity;
     struct view_task *tasks;  /* owned; for watched processes */
