@@ -99,7 +99,7 @@ struct diagnosis {
     struct found *all; /* owned */
 };
 
-/* -ENOMEM only. Free with diagnosis_free, also after an error. */
+/* With view.plan, only that check. -ENOMEM only. Free with diagnosis_free, also after an error. */
 int diagnosis_make(const struct view *view, struct diagnosis *diagnosis, struct err *err);
 void diagnosis_free(struct diagnosis *diagnosis);
 void diagnosis_findings(const struct diagnosis *diagnosis, struct findings *findings);
@@ -198,8 +198,8 @@ bool check_append_bind(const struct view *view, const struct view_process *proce
                        const struct bitset *cpus, char *command, size_t size);
 
 /*
- * The same for a process of the job, which --apply may bind: also notes it in checker->binds, which
- * begin with an empty `command`.
+ * The same for a process of the job, which --apply may bind: also notes it, even if it does
+ * not fit, in checker->binds, which begin with an empty `command`.
  */
 bool check_bind(struct checker *checker, const struct view_process *process, int tid,
                 const struct bitset *cpus, char *command, size_t size);
@@ -213,6 +213,9 @@ bool check_append_taskset(struct checker *checker, size_t group, const struct bi
  * other groups. Returns their number.
  */
 size_t check_find_overlapping(const struct checker *checker, size_t first, bool *in);
+
+/* The variable by which the user asked its OpenMP runtime to bind its threads; NULL = none. */
+const char *check_binding_setting(const struct view_process *process);
 
 /* True if threads of one of these groups wait for each other on CPUs (check_runtime.h). */
 bool check_teams_wait(const struct checker *checker, const bool *in);
@@ -324,7 +327,9 @@ struct check_gain check_gain_of_fewer(const struct check_spin *spin);
     X(34, "slow_loaders", "loaders that lack CPU time, while storage is blamed",                 \
       "schedstat, time of each CPU, PSI", check_loaders)                                        \
     X(26, "hung", "processes that hang: all threads wait", "syscall and status of threads",     \
-      check_hung)
+      check_hung)                                                                               \
+    X(32, "plan_drift", "threads outside the plan of their job, with --plan",                   \
+      "masks of tasks, schedstat, environ, maps, numa_maps", check_plan)
 /* clang-format on */
 
 #define CHECK_DECLARE(number, id, finds, reads, run) void run(struct checker *checker);

@@ -75,9 +75,12 @@ static const char *const settings[] = {
     "OMPI_MCA_mpi_yield_when_idle",
     "OMPI_MCA_mpi_oversubscribe",
     "PMI_",
+    "MPI_LOCALRANKID",
+    "CONTEND_WORKER",
     "PMIX_NAMESPACE",
     "PMIX_RANK",
     "SLURM_JOB_ID",
+    "SLURM_LOCALID",
     "SLURM_PROCID",
     "SLURM_STEP_ID",
     "KUBERNETES_SERVICE_HOST",
@@ -262,6 +265,17 @@ int reader_read_about(struct reader *reader, struct view_process *process, struc
     read_pages(reader, process, resident_bytes, about);
     reader->view.environs_refused += process->environ_refused;
     return 0;
+}
+
+int reader_read_again(struct reader *reader, struct view_process *process, struct err *err)
+{
+    free(process->command);
+    free(process->settings);
+    free(process->about);
+    process->command = process->settings = NULL;
+    process->about = NULL;
+    int rc = reader_read_starts(reader, process, err);
+    return rc ? rc : reader_read_about(reader, process, err);
 }
 
 /* Finds processes that /proc does not show: hidepid of proc(5). */

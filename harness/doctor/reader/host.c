@@ -442,3 +442,28 @@ int reader_read_gpus(struct reader *reader, size_t *users, struct err *err)
     free(all);
     return rc;
 }
+
+void processes_find_gpus(struct reader *reader)
+{
+    bool any = false;
+    size_t users;
+    struct err why;
+    for (size_t i = 0; i < reader->view.nprocesses; i++) {
+        const struct view_about *about = reader->view.processes[i].about;
+        any = any || reader->view.processes[i].gpus || (about && about->libraries & LIBRARY_CUDA);
+    }
+    if (any)
+        (void)reader_read_gpus(reader, &users, &why);
+}
+
+int processes_watch_gpu_users(struct reader *reader, struct err *err)
+{
+    size_t users;
+    int rc = reader_read_gpus(reader, &users, err);
+    if (!rc && !users)
+        rc = err_set(err, -ESRCH, "NVML lists no GPU process that is here: %s",
+                     reader->view.hidden.any
+                         ? "/proc hides processes of other users (hidepid); root sees them"
+                         : "in a container it may not; name them with --pid");
+    return rc ? rc : reader_watch_gpu_users(reader, err);
+}

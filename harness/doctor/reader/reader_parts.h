@@ -20,6 +20,9 @@ char *reader_read_long(struct reader *reader, int dir_fd, const char *name);
 /* Index in view.masks of the mask of a task; -1 = unknown. */
 int reader_mask(struct reader *reader, const struct view_process *process, pid_t tid);
 
+/* Reads the masks of its tasks, of the process and of its parent. True: one has changed. */
+bool reader_read_masks(struct reader *reader, struct view_process *process);
+
 /* Lists the tasks of a process; false: the process is gone. */
 bool reader_list_tasks(struct view_process *process);
 /* Reads times; `mark`: differences start here. reader_mark_tasks starts them at the last read. */

@@ -99,7 +99,7 @@ static int binding_read_back_threads(struct shared_worker *slot, bool all)
             continue;
         bitset_or(&slot->cpus_actual, &mask);
         bitset_or(&slot->cpus_threads, &mask);
-        if (!bitset_subset(&mask, &slot->plan.cpus))
+        if (!affinity_keeps(&mask, &slot->plan.cpus))
             rc = compare_cpus(&slot->plan.cpus, &mask, "in a thread", &slot->err);
     }
     return rc;

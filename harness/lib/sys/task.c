@@ -375,7 +375,7 @@ static void record_mask(struct tree *tree, const char *name, int tid, uint64_t n
         return;
     *out = (struct tree_mask){.tid = tid,
                               .cpus = cpus,
-                              .outside_plan = !bitset_subset(&cpus, &tree->planned),
+                              .outside_plan = !affinity_keeps(&cpus, &tree->planned),
                               .since_ns = now_ns,
                               .seen_ns = now_ns};
     (void)snprintf(out->name, sizeof(out->name), "%s", name);
