@@ -13,4 +13,4 @@ endfunction()
 
 # The profiler plugin that NCCL loads.
 contend_guest(contend_comms harness/comms/plugin/plugin.c harness/comms/plugin/plugin_log.c
-              harness/comms/plugin/plugin_timing.c)
+              harness/comms/plugin/plugin_look.c harness/comms/plugin/plugin_timing.c)

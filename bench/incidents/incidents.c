@@ -309,7 +309,7 @@ static const struct incident thread_loaders = {
     .cure = "a process a loader",
     .variants = {"sick=param:mode=python-thread", "cured=param:mode=python-process", NULL},
     .metric = "batches",
-    .doctor = NULL,
+    .doctor = "interpreter_lock",
     .time_s = 0.4,
     .max_time_s = 30,
 };

@@ -87,17 +87,29 @@ static json_t *matrix_to_json(const struct comms_matrix *matrix)
 
 /*
  * {"calls", "span_s", "timed_calls", "waited_share" | null, "ranks": [{"rank", "last_calls",
- *   "late_s", "timed_s", "waited_s"}]}; null if there is nothing to compare.
+ *   "late_s", "timed_s", "waited_s", "alone_s", "shares": {"cpu", "run_queue", "throttled",
+ * "sleep"} | null without looks, "cpus", "cpus_used", "cause": as comms_cause_name | null}]}; null
+ * if there is nothing to compare.
  */
+static json_t *arrival_rank_to_json(const struct comms_arrival_rank *rank)
+{
+    const struct comms_spent *spent = &rank->spent;
+    json_t *shares = spent->seconds > 0 ? json_object() : json_null();
+    for (int part = 0; part < COMMS_PARTS; part++) /* fails for null */
+        (void)json_object_set_new(shares, comms_cause_name(part), json_real(spent->share[part]));
+    return json_value_object("rank:i last_calls:I late_s:r timed_s:r waited_s:r alone_s:r shares:o "
+                             "cpus:i cpus_used:r cause:T",
+                             rank->rank, rank->last, (double)rank->late_ns / 1e9,
+                             (double)rank->timed_ns / 1e9, (double)rank->waited_ns / 1e9,
+                             (double)rank->alone_ns / 1e9, shares, spent->cpus, spent->cpus_used,
+                             comms_cause_name(rank->cause.part));
+}
+
 static json_t *arrival_to_json(const struct comms_arrival *arrival)
 {
     if (!arrival->calls)
         return json_null();
-    json_t *ranks =
-        JSON_ARRAY(rank, arrival->rank, arrival->n,
-                   json_value_object("rank:i last_calls:I late_s:r timed_s:r waited_s:r",
-                                     rank->rank, rank->last, (double)rank->late_ns / 1e9,
-                                     (double)rank->timed_ns / 1e9, (double)rank->waited_ns / 1e9));
+    json_t *ranks = JSON_ARRAY(rank, arrival->rank, arrival->n, arrival_rank_to_json(rank));
     return json_value_object("calls:I span_s:r timed_calls:I waited_share:r ranks:o",
                              arrival->calls, (double)arrival->span_ns / 1e9, arrival->timed,
                              comms_arrival_waited(arrival), ranks);

@@ -166,6 +166,7 @@ void comms_summary_free(struct comms_summary *lines)
 /* The collectives of one rank, by their number. */
 struct track {
     size_t n, at;
+    uint64_t until_ns;                /* its time at earlier calls */
     const struct comms_event **event; /* owned */
 };
 
@@ -211,42 +212,101 @@ static bool next_common_call(struct track *tracks, size_t n)
     return true;
 }
 
-static void add_times(const struct track *tracks, struct comms_arrival *arrival)
+/* The time from `from` to `to` that is not before `until`: buckets of a step may all be late by the
+ * same time, which counts once. */
+static uint64_t since(uint64_t from, uint64_t until, uint64_t to)
 {
-    uint64_t first = UINT64_MAX, shortest = UINT64_MAX;
+    from = from > until ? from : until;
+    return to > from ? to - from : 0;
+}
+
+static void add_times(struct track *tracks, struct comms_arrival *arrival)
+{
+    uint64_t first = UINT64_MAX, shortest = UINT64_MAX, latest = 0, last_but_one = 0;
     size_t last = 0;
     for (size_t i = 0; i < arrival->n; i++) {
         const struct comms_event *event = tracks[i].event[tracks[i].at];
         first = event->time_ns < first ? event->time_ns : first;
         shortest = event->duration_ns < shortest ? event->duration_ns : shortest;
-        if (event->time_ns > tracks[last].event[tracks[last].at]->time_ns)
+        if (event->time_ns > latest) {
+            last_but_one = latest;
+            latest = event->time_ns;
             last = i;
+        } else if (event->time_ns > last_but_one)
+            last_but_one = event->time_ns;
     }
-    arrival->calls++;
+    if (!arrival->calls++)
+        arrival->begin_ns = first;
+    arrival->span_ns = since(arrival->begin_ns, 0, latest);
     arrival->rank[last].last++;
     arrival->timed += shortest > 0;
     for (size_t i = 0; i < arrival->n; i++) {
-        const struct comms_event *event = tracks[i].event[tracks[i].at];
-        arrival->rank[i].late_ns += event->time_ns - first;
-        arrival->rank[i].timed_ns += shortest ? event->duration_ns : 0;
-        arrival->rank[i].waited_ns += shortest ? event->duration_ns - shortest : 0;
+        const struct comms_event *event = tracks[i].event[tracks[i].at++];
+        struct comms_arrival_rank *rank = &arrival->rank[i];
+        rank->late_ns += event->time_ns - first;
+        if (i == last)
+            rank->alone_ns += since(last_but_one, tracks[i].until_ns, event->time_ns);
+        rank->timed_ns += shortest ? event->duration_ns : 0;
+        rank->waited_ns += shortest ? event->duration_ns - shortest : 0;
+        tracks[i].until_ns = event->time_ns;
     }
 }
 
-static void compare(struct track *tracks, struct comms_arrival *arrival)
+double comms_arrival_waited(const struct comms_arrival *arrival)
 {
-    uint64_t begin = UINT64_MAX, end = 0;
-    while (next_common_call(tracks, arrival->n)) {
-        for (size_t i = 0; i < arrival->n; i++) {
-            uint64_t time = tracks[i].event[tracks[i].at]->time_ns;
-            begin = time < begin ? time : begin;
-            end = time > end ? time : end;
-        }
-        add_times(tracks, arrival);
-        for (size_t i = 0; i < arrival->n; i++)
-            tracks[i].at++;
+    double timed = 0, waited = 0;
+    for (size_t i = 0; i < arrival->n; i++) {
+        timed += (double)arrival->rank[i].timed_ns;
+        waited += (double)arrival->rank[i].waited_ns;
     }
-    arrival->span_ns = arrival->calls ? end - begin : 0;
+    return timed > 0 ? waited / timed : NAN;
+}
+
+/* NULL: no rank is late. */
+static struct comms_arrival_rank *find_late(const struct comms_arrival *arrival)
+{
+    enum { CALLS_LEAST = 20, LAST_LEAST = 3, TIMES_OTHERS = 3 };
+    struct comms_arrival_rank *latest = arrival->rank;
+    uint64_t others_ns = 0;
+    for (size_t i = 1; i < arrival->n; i++)
+        latest = arrival->rank[i].alone_ns > latest->alone_ns ? &arrival->rank[i] : latest;
+    if (arrival->calls < CALLS_LEAST || comms_arrival_waited(arrival) < 0.01)
+        return NULL;
+    for (size_t i = 0; i < arrival->n; i++)
+        if (&arrival->rank[i] != latest && arrival->rank[i].alone_ns > others_ns)
+            others_ns = arrival->rank[i].alone_ns;
+    const double last = (double)latest->last, span_ns = (double)arrival->span_ns;
+    if (last >= 0.8 * (double)arrival->calls && (double)latest->late_ns > 0.01 * span_ns)
+        return latest;
+    bool is_missed = latest->last >= LAST_LEAST && (double)latest->alone_ns > 0.05 * span_ns &&
+                     latest->alone_ns >= TIMES_OTHERS * others_ns;
+    return is_missed ? latest : NULL;
+}
+
+/* One thread may enqueue all ranks in turn. */
+static bool is_in_turn(const struct comms_arrival *arrival, const struct comms_arrival_rank *latest)
+{
+    return arrival->one_process && latest->last == arrival->calls;
+}
+
+static void find_causes(const struct comms_communicator *communicator,
+                        struct comms_arrival *arrival)
+{
+    for (size_t i = 0; i < arrival->n; i++) {
+        const struct comms_rank *present = &communicator->present[i];
+        struct comms_arrival_rank *rank = &arrival->rank[i];
+        const uint32_t member = (uint32_t)(present->member - present->log->member);
+        rank->pid = present->member->state == COMMS_FINALIZED ? 0 : present->log->header.pid;
+        rank->spent = comms_spent_find(present->log, member, arrival->begin_ns,
+                                       arrival->begin_ns + arrival->span_ns);
+        rank->cause.part = COMMS_PARTS;
+        if (rank->late_ns < arrival->rank[arrival->first].late_ns)
+            arrival->first = i;
+    }
+    struct comms_arrival_rank *late = find_late(arrival);
+    if (late && !is_in_turn(arrival, late))
+        late->cause = comms_cause_find(&late->spent, &arrival->rank[arrival->first].spent,
+                                       (double)late->alone_ns / (double)arrival->span_ns);
 }
 
 /* All ranks must have the same clock, and each rank one log. */
@@ -276,8 +336,10 @@ int comms_arrival_make(const struct comms_communicator *communicator, struct com
         arrival->one_process &= communicator->present[i].log == communicator->present[0].log;
         rc = fill(&tracks[i], &communicator->present[i]);
     }
+    while (!rc && next_common_call(tracks, n))
+        add_times(tracks, arrival);
     if (!rc)
-        compare(tracks, arrival);
+        find_causes(communicator, arrival);
     for (size_t i = 0; tracks && i < n; i++)
         free(tracks[i].event);
     free(tracks);
@@ -293,40 +355,19 @@ void comms_arrival_free(struct comms_arrival *arrival)
     *arrival = (struct comms_arrival){0};
 }
 
-double comms_arrival_waited(const struct comms_arrival *arrival)
+static void judge_cause(const struct comms_arrival *arrival, const struct comms_arrival_rank *late,
+                        const struct findings_about *about)
 {
-    double timed = 0, waited = 0;
-    for (size_t i = 0; i < arrival->n; i++) {
-        timed += (double)arrival->rank[i].timed_ns;
-        waited += (double)arrival->rank[i].waited_ns;
-    }
-    return timed > 0 ? waited / timed : NAN;
-}
-
-void comms_arrival_report(const struct comms_arrival *arrival,
-                          const struct comms_arrival_rank *rank, struct comms_arrival_text *text)
-{
-    double calls = (double)arrival->calls;
-    text_set(text->last, "%s", text_percent((double)rank->last / calls));
-    text_set(text->late, "%s", units_seconds((double)rank->late_ns / calls / 1e9));
-    (void)strcpy(text->waited, "-");
-    if (rank->timed_ns)
-        text_set(text->waited, "%s",
-                 text_percent((double)rank->waited_ns / (double)rank->timed_ns));
-}
-
-/* NULL: no rank is late. */
-static const struct comms_arrival_rank *find_late(const struct comms_arrival *arrival)
-{
-    enum { CALLS_LEAST = 20 };
-    const struct comms_arrival_rank *latest = arrival->rank;
-    double waited = comms_arrival_waited(arrival);
-    for (size_t i = 1; i < arrival->n; i++)
-        latest = arrival->rank[i].last > latest->last ? &arrival->rank[i] : latest;
-    bool is_late = arrival->calls >= CALLS_LEAST && latest &&
-                   (double)latest->last >= 0.8 * (double)arrival->calls &&
-                   (double)latest->late_ns > 0.01 * (double)arrival->span_ns;
-    return is_late && !(waited < 0.01) ? latest : NULL;
+    const struct comms_arrival_rank *first = &arrival->rank[arrival->first];
+    struct finding finding = {
+        .id = "comms_late_cause", .severity = FINDING_DOUBT, .value = NAN, .low = NAN, .high = NAN};
+    if (late->cause.part == COMMS_PARTS)
+        return;
+    text_set(finding.subject, "%s", about->subject);
+    text_set(finding.command, late->pid ? "contend doctor --pid %" PRId64 : "contend doctor --live",
+             late->pid);
+    findings_putf(about->findings, &finding, "rank %u is late because it %s", late->rank,
+                  comms_cause_text(&late->cause, &late->spent, &first->spent, first->rank));
 }
 
 void comms_arrival_judge(const struct comms_arrival *arrival, const struct findings_about *about)
@@ -338,7 +379,7 @@ void comms_arrival_judge(const struct comms_arrival *arrival, const struct findi
     const char *behind = units_seconds((double)latest->late_ns / calls / 1e9);
     const char *each = units_seconds((double)arrival->span_ns / calls / 1e9);
     const char *waited = arrival->timed ? text_percent(comms_arrival_waited(arrival)) : "";
-    if (arrival->one_process && latest->last == arrival->calls)
+    if (is_in_turn(arrival, latest))
         findings_report(
             about, "comms_in_turn", FINDING_NOTE,
             "one process enqueues its ranks in turn, rank %u always last, on average %s after the "
@@ -352,4 +393,5 @@ void comms_arrival_judge(const struct comms_arrival *arrival, const struct findi
                         latest->rank, latest->last, arrival->calls, behind, each,
                         waited[0] ? "ranks waited on their GPUs " : "the others may wait for it",
                         waited, waited[0] ? " of the time that collectives took" : "");
+    judge_cause(arrival, latest, about);
 }

@@ -2,8 +2,7 @@
 #ifndef CONTEND_COMMS_SUMMARY_H
 #define CONTEND_COMMS_SUMMARY_H
 
-#include "harness/comms/plugin/read.h"
-#include "harness/lib/finding.h"
+#include "harness/comms/cause.h"
 
 struct comms_communicator;
 
@@ -72,7 +71,11 @@ struct comms_arrival_rank {
     uint32_t rank;
     uint64_t last;                /* calls for which it came last */
     uint64_t late_ns;             /* sum over calls of its delay after the first rank */
+    uint64_t alone_ns;            /* for which only it was missing */
     uint64_t timed_ns, waited_ns; /* on its GPU, of the calls that all ranks timed */
+    int64_t pid;                  /* 0: it destroyed the communicator */
+    struct comms_spent spent;
+    struct comms_cause cause; /* of a late rank; COMMS_PARTS = none */
 };
 
 /* Zeroed = nothing to compare. */
@@ -80,9 +83,11 @@ struct comms_arrival {
     size_t n;
     struct comms_arrival_rank *rank; /* owned; ranks that are present, in their order */
     uint64_t calls;                  /* that all ranks have; 0 also with several machines */
-    uint64_t span_ns;                /* from the first to the last enqueue of these calls */
-    uint64_t timed;                  /* calls that all ranks timed */
-    bool one_process;                /* one process has all ranks */
+    uint64_t begin_ns;
+    uint64_t span_ns; /* from the first to the last enqueue of these calls */
+    uint64_t timed;   /* calls that all ranks timed */
+    bool one_process; /* one process has all ranks */
+    size_t first;     /* index of the rank that is least late */
 };
 
 /* -ENOMEM only. */
@@ -93,17 +98,11 @@ void comms_arrival_free(struct comms_arrival *arrival);
 /* The share of their GPU time that all ranks together waited for the slowest; NaN: not timed. */
 double comms_arrival_waited(const struct comms_arrival *arrival);
 
-/* A rank's figures for people: the share of calls to which it came last, its mean delay, and the
- * share of its GPU time that it waited ("-": not timed). The arrival must have calls. */
-struct comms_arrival_text {
-    char last[16], late[24], waited[16];
-};
-void comms_arrival_report(const struct comms_arrival *arrival,
-                          const struct comms_arrival_rank *rank, struct comms_arrival_text *text);
-
 /*
  * Reports comms_late for a rank that came last to 80% of at least 20 calls, by more than 1% of the
- * time from one call to the next. Not if GPU times show that ranks waited less than 1%.
+ * time from one call to the next; or for which alone all others waited over 5% of the time, three
+ * times as long as for any other rank. Not if GPU times show that ranks waited less than 1%.
+ * Reports comms_late_cause with it if the logs tell the cause.
  * Reports comms_in_turn instead if one process has all ranks and the same rank is always last: a
  * thread that enqueues the ranks in turn does so.
  */

@@ -291,7 +291,7 @@ static void add_calls(const struct comms_communicator *communicator, struct doc 
 static void add_arrival(const struct comms_arrival *arrival, struct doc *doc)
 {
     char all[48] = "";
-    double waited = comms_arrival_waited(arrival);
+    const double waited = comms_arrival_waited(arrival), calls = (double)arrival->calls;
     if (!arrival->calls)
         return;
     if (!isnan(waited))
@@ -304,14 +304,18 @@ static void add_arrival(const struct comms_arrival *arrival, struct doc *doc)
     struct doc_table *table = doc_table(doc);
     doc_column(table, DOC_LABEL, "rank");
     doc_columns(table, DOC_NUMBER, "last", "late", "waited", NULL);
+    const bool looked = arrival->rank[arrival->first].spent.seconds > 0;
+    if (looked)
+        doc_columns(table, DOC_NUMBER, "on CPU", "run queue", "throttled", "asleep", NULL);
     for (size_t i = 0; i < arrival->n && i < RANKS_MOST; i++) {
-        struct comms_arrival_text text;
-        comms_arrival_report(arrival, &arrival->rank[i], &text);
+        const struct comms_arrival_rank *rank = &arrival->rank[i];
         doc_row(table, DOC_PLAIN);
-        doc_cell(table, "%u", arrival->rank[i].rank);
-        doc_cell(table, "%s", text.last);
-        doc_cell(table, "%s", text.late);
-        doc_cell(table, "%s", text.waited);
+        doc_cell(table, "%u", rank->rank);
+        doc_share(table, (double)rank->last / calls);
+        doc_seconds(table, (double)rank->late_ns / calls / 1e9);
+        doc_share(table, (double)rank->waited_ns / (double)rank->timed_ns); /* 0 / 0: not timed */
+        for (int part = 0; looked && part < COMMS_PARTS; part++)
+            doc_share(table, rank->spent.seconds > 0 ? rank->spent.share[part] : (double)NAN);
     }
     add_rest(arrival->n, RANKS_MOST, "ranks", doc);
 }

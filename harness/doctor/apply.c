@@ -66,7 +66,7 @@ static int write_state(const struct apply_process *processes, size_t n, enum app
     if (fd >= 0)
         apply_state_head(text.out, purpose);
     for (size_t i = 0; i < n && fd >= 0; i++)
-        if (is_there(&processes[i]))
+        if ((!i || processes[i - 1].pid != processes[i].pid) && is_there(&processes[i]))
             for_each_task(processes[i].pid, write_task, &text);
     apply_state_end(text.out, text.n);
     int rc = fclose(text.out) ? -ENOMEM : 0;
@@ -226,8 +226,12 @@ int apply_bind(const struct apply_process *processes, size_t n, enum apply_purpo
     int rc = list_all(processes, n, &bindings, err);
     if (!rc)
         rc = write_state(bindings.all, bindings.n, purpose, state_path, err);
-    for (size_t i = 0; i < bindings.n && !rc; i++)
+    for (size_t i = 0; i < bindings.n && !rc; i++) {
+        const size_t before = *bound;
         rc = bind_process(&bindings.all[i], bound, err);
+        if (i && bindings.all[i - 1].pid == bindings.all[i].pid) /* another thread of it */
+            *bound = before;
+    }
     free(bindings.all);
     return rc;
 }

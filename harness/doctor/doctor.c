@@ -3,11 +3,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/doctor/apply_plan.h"
-#include "harness/doctor/checks/check.h"
+#include "harness/doctor/checks/check_plan.h"
 #include "harness/doctor/doctor_json.h"
 #include "harness/doctor/doctor_tables.h"
 #include "harness/doctor/options.h"
@@ -15,6 +16,7 @@
 #include "harness/doctor/reader/reader.h"
 #include "harness/lib/sys/log.h"
 #include "harness/lib/sys/signals.h"
+#include "harness/lib/text.h"
 
 /*
  * Share of one CPU: a process with less is not watched unless asked for. If no CPU idles, a process
@@ -30,7 +32,7 @@ static double look_s(const struct doctor_args *args)
 /* Time to find the busy processes, before the watch. */
 static double choose_s(const struct doctor_args *args)
 {
-    return args->look_s > 0 ? fmax(args->look_s / 5, 0.2) : 0.5;
+    return args->look_s > 0 && !args->plan ? fmax(args->look_s / 5, 0.2) : 0.5;
 }
 
 static double least_share(const struct view *view)
@@ -42,9 +44,8 @@ static double least_share(const struct view *view)
 
 /* Watches the job that contend has started, or the processes asked for, or the busy ones. */
 static int choose(const struct doctor_args *args, pid_t job, struct reader *reader,
-                  struct signals *signals, struct err *err)
+                  struct signals *signals, pid_t pids[OPT_TEXTS_MOST], struct err *err)
 {
-    pid_t pids[OPT_TEXTS_MOST];
     size_t n;
     if (job)
         return reader_watch_pids(reader, &job, 1, err);
@@ -135,6 +136,10 @@ static int check_args(const struct doctor_args *args, struct err *err)
         return err_set(err, -EINVAL, "--markdown goes with --list");
     if (args->live && (args->apply || verify || args->undo || args->root))
         return err_set(err, -EINVAL, "--live excludes --apply, --verify and --undo");
+    if (args->plan &&
+        (args->live || verify || args->undo || args->applied.placement || args->applied.force))
+        return err_set(err, -EINVAL,
+                       "--plan excludes --live, --verify, --undo, --placement and --force");
     if (args->looks && !args->live)
         return err_set(err, -EINVAL, "--looks needs --live");
     if (args->apply && (args->json || args->root || args->undo))
@@ -166,6 +171,7 @@ struct doctor {
     struct topo topo;
     struct diagnosis diagnosis;
     struct doctor_verify verify;
+    struct view_plan plan;
     json_t *json; /* printed at the end; NULL = no JSON */
 };
 
@@ -173,7 +179,8 @@ static int look(struct doctor *doctor, pid_t job, int *code, struct err *err)
 {
     const struct doctor_args *args = doctor->args;
     struct reader *reader = &doctor->reader;
-    int rc = choose(args, job, reader, doctor->signals, err);
+    pid_t pids[OPT_TEXTS_MOST];
+    int rc = choose(args, job, reader, doctor->signals, pids, err);
     if (!rc && !args->root)
         processes_find_gpus(reader);
     reader->samples = true;
@@ -183,6 +190,95 @@ static int look(struct doctor *doctor, pid_t job, int *code, struct err *err)
         rc = diagnosis_make(&reader->view, &doctor->diagnosis, err);
     reader->samples = false; /* a later trial only counts CPU time */
     return rc ? rc : report(args, reader, &doctor->diagnosis, &doctor->json, code, err);
+}
+
+/* Watches the processes, and finds the workers among them. */
+static int find_workers(struct doctor *doctor, struct err *err)
+{
+    struct reader *reader = &doctor->reader;
+    struct view_plan *plan = &doctor->plan;
+    pid_t pids[OPT_TEXTS_MOST];
+    const char *how;
+    int rc = choose(doctor->args, 0, reader, doctor->signals, pids, err);
+    if (!rc && reader->view.hidden.npids)
+        rc = reader_refuse_hidden(reader, err);
+    if (!rc)
+        rc = reader_mark(reader, err);
+    if (!rc)
+        rc = meter_rest(choose_s(doctor->args), doctor->signals, err);
+    if (!rc)
+        rc = reader_tick(reader, READER_WHOLE, err);
+    if (!rc)
+        rc = plan_match(&reader->view, pids, doctor->args->pids.n, plan, &how, err);
+    for (size_t w = 0; w < plan->n && !rc; w++)
+        log_info("worker %u, CPUs %s: process %d, by %s", plan->workers[w].number,
+                 bitset_format(&plan->workers[w].cpus), plan->workers[w].pid, how);
+    reader->view.plan = plan;
+    return rc;
+}
+
+/* Prints all that is outside now, with the time; JSON as one line. */
+static int report_plan(struct doctor *doctor, struct err *err)
+{
+    int code;
+    json_t *json = NULL;
+    const char *utc = text_utc(time(NULL));
+    if (!doctor->args->json)
+        (void)printf("%s: ", utc);
+    int rc = report(doctor->args, &doctor->reader, &doctor->diagnosis, &json, &code, err);
+    const int lost = doctor->args->json
+                         ? json_value_add(json, "utc:t", utc) | cmd_print_json(json, 0)
+                         : cmd_finish();
+    return rc || !lost ? rc : err_set(err, -EIO, "a change is lost");
+}
+
+/* Reports what has changed. *runs: a worker does; *drifted: a thread is outside. */
+static int look_at_plan(struct doctor *doctor, bool *runs, bool *drifted, struct err *err)
+{
+    struct view *view = &doctor->reader.view;
+    struct diagnosis *diagnosis = &doctor->diagnosis;
+    bool changed = false;
+    int rc = 0;
+    plan_look(view, &doctor->plan);
+    for (size_t i = 0; i < view->nprocesses && !rc; i++) {
+        const struct plan_drift drift = plan_drift_of(view, &view->processes[i]);
+        *runs |= drift.worker && view->processes[i].state != 'Z';
+        *drifted |= drift.outside;
+        changed |= drift.fresh || drift.returned;
+        if (drift.fresh) /* it may have loaded what sets masks since */
+            rc = reader_read_again(&doctor->reader, &view->processes[i], err);
+    }
+    if (rc || (!changed && doctor->plan.looks > 1))
+        return rc;
+    diagnosis_free(diagnosis);
+    rc = diagnosis_make(view, diagnosis, err);
+    return rc || (!changed && !diagnosis->n) ? rc : report_plan(doctor, err);
+}
+
+/* Ends early with the job, and with --apply at the first drift. */
+static int hold_plan(struct doctor *doctor, int *code, struct err *err)
+{
+    const struct doctor_args *args = doctor->args;
+    const struct str_mark before = str_mark();
+    double left_s = args->look_s > 0 ? args->look_s : 1;
+    bool drifted = false, runs = true;
+    int rc = find_workers(doctor, err);
+    while (!rc) {
+        runs = false;
+        rc = look_at_plan(doctor, &runs, &drifted, err);
+        str_release(before);
+        if (rc || left_s <= 0 || !runs || (drifted && args->apply))
+            break;
+        rc = meter_rest(fmin(left_s, 1), doctor->signals, err);
+        left_s -= 1;
+        if (!rc)
+            rc = reader_tick(&doctor->reader, READER_MASKS, err);
+    }
+    if (!rc && !drifted && !args->json)
+        (void)puts(runs ? "no thread was outside the plan"
+                        : "no thread was outside the plan until the job ended");
+    *code = drifted ? EXIT_VERDICT : EXIT_GOOD;
+    return rc;
 }
 
 static int apply(struct doctor *doctor, int *code, struct err *err)
@@ -218,14 +314,16 @@ static int run(struct doctor *doctor, int *code, struct err *err)
     if (!rc && verifies)
         rc = doctor_verify_open(&args->verify, &args->applied, doctor->signals,
                                 args->json ? stderr : stdout, &doctor->verify, err);
+    if (!rc && args->plan)
+        rc = doctor_plan_read(args->plan, &doctor->plan, err);
     if (!rc && args->verify.restart)
         rc = doctor_verify_start(&doctor->verify, &doctor->reader, &job, &wanted, err);
     if (!rc && wanted) {
-        rc = look(doctor, job, code, err);
+        rc = args->plan ? hold_plan(doctor, code, err) : look(doctor, job, code, err);
         if (rc && job)
             rc = doctor_verify_check_job(&doctor->verify, rc, err);
     }
-    if (!rc && wanted && args->apply)
+    if (!rc && wanted && args->apply && (!args->plan || *code))
         rc = apply(doctor, code, err);
     if (!rc && wanted && verifies)
         rc = verify(doctor, code, err);
@@ -249,6 +347,7 @@ static int doctor_look(const struct doctor_args *args, struct signals *signals, 
         *code = finished;
     doctor_verify_free(&doctor->verify);
     diagnosis_free(&doctor->diagnosis);
+    free(doctor->plan.workers);
     host_free(&doctor->host);
     topo_free(&doctor->topo);
     reader_close(&doctor->reader);

@@ -245,7 +245,7 @@ static int bind_and_watch(struct reader *reader, const struct doctor_apply_optio
     if (!rc && doctor_watch_fell(watch) && !options->force)
         return undo_and_report(change, watch, reader, signals, err);
     *done = true;
-    if (!rc)
+    if (!rc && !reader->view.plan)
         report_watch(options, change, watch);
     if (!rc)
         rc = report_cost(reader, watch, &change->bystanders, signals, err);
@@ -270,7 +270,8 @@ int doctor_apply(struct reader *reader, const struct diagnosis *diagnosis,
     if (!rc && change.n && !wanted)
         rc = doctor_ask("Bind them", "--apply", signals, &wanted, err);
     if (!rc && change.n && wanted) {
-        doctor_watch_open(&change, &watch);
+        if (!reader->view.plan) /* the plan is to be held, whatever it brings */
+            doctor_watch_open(&change, &watch);
         rc = bind_and_watch(reader, options, &change, &watch, signals, done, err);
     }
     doctor_watch_free(&watch);

@@ -19,6 +19,8 @@ const char doctor_usual_placement[] = "partition";
 /* Most findings that are named because their fix is another one. */
 enum { NAMED = 3 };
 
+static const char and_children[] = "and what it started";
+
 /* What doctor_change_make works on. */
 struct planning {
     const struct view *view;
@@ -74,12 +76,12 @@ static bool is_target(const void *arg, const struct view_process *process)
 }
 
 static void show(const struct planning *planning, const struct view_process *process,
-                 const struct bitset *cpus)
+                 const char *what, const struct bitset *cpus)
 {
     struct bitset had = {0};
     view_add_cpus(planning->view, process, &had);
-    (void)fprintf(planning->out, "  %s (%d)%s, and what it started: CPUs %s instead of %s\n",
-                  process->name, (int)process->pid, doctor_whose(process->uid), bitset_format(cpus),
+    (void)fprintf(planning->out, "  %s (%d)%s, %s: CPUs %s instead of %s\n", process->name,
+                  (int)process->pid, doctor_whose(process->uid), what, bitset_format(cpus),
                   bitset_format(&had));
 }
 
@@ -143,7 +145,8 @@ static int take_binds(struct planning *planning, struct err *err)
         if (!process || !may_bind(planning, process))
             continue;
         planning->leads[planning->n++] = process;
-        show(planning, process, &bind->cpus);
+        if (!b || bind[-1].pid != bind->pid)
+            show(planning, process, bind->tid ? "some threads" : and_children, &bind->cpus);
         fits &= check_append_bind(planning->view, process, bind->tid, &bind->cpus, change->commands,
                                   sizeof(change->commands));
         rc = add_process(planning, process, bind->tid, !has_lead(planning, process), &bind->cpus,
@@ -211,7 +214,7 @@ static int take_placement(struct planning *planning, struct err *err)
     if (!rc)
         (void)fprintf(planning->out, "placement %s:\n", placement);
     for (size_t w = 0; w < planning->n && !rc; w++)
-        show(planning, planning->leads[w], &plan.workers[w].cpus);
+        show(planning, planning->leads[w], and_children, &plan.workers[w].cpus);
     if (!rc) {
         plan_check(topo, &plan, &findings);
         doc_print_findings(&findings, planning->out, false);
@@ -283,10 +286,10 @@ int doctor_change_make(const struct view *view, const struct diagnosis *diagnosi
         report_others(&planning);
     if (!rc && change->n)
         rc = lock_state(options, change, err);
-    if (!rc && change->n) {
+    if (!rc && change->n && !view->plan) {
         bystanders_find(view, is_target, &planning, &change->bystanders);
         doctor_print_bystanders(&change->bystanders, out);
-    } else if (!rc)
+    } else if (!rc && !change->n)
         report_nothing(&planning);
     free(planning.leads);
     cure_free(&planning.cures);

@@ -1,8 +1,11 @@
 #include "harness/doctor/doctor_json.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "harness/lib/text.h"
+#include "harness/record/json_machine.h"
 #include "harness/record/json_value.h"
 #include "version.h"
 
@@ -53,6 +56,32 @@ json_t *doctor_to_json(const struct view *view, const struct diagnosis *diagnosi
         "schema:i contend:t watched_s:r own_cpu_share:r unread:T processes:o findings:o", 1,
         CONTEND_VERSION, view->wall_s, view->own_s / view->wall_s, unread, processes_to_json(view),
         found_to_json(diagnosis));
+}
+
+int doctor_plan_read(const char *file, struct view_plan *plan, struct err *err)
+{
+    json_error_t where = {.line = 0};
+    json_t *json = json_load_file(file, JSON_REJECT_DUPLICATES, &where);
+    const json_t *workers = json_object_get(json, "workers");
+    const size_t n = json_array_size(workers);
+    int rc = 0;
+    *plan = (struct view_plan){.file = file, .workers = calloc(n + 1, sizeof(*plan->workers))};
+    for (unsigned w = 0; plan->workers && w < n && !rc; w++) {
+        struct plan_worker worker = {0};
+        rc = plan_worker_from_json(json_array_get(workers, w), &worker, err);
+        if (!rc && !worker.background)
+            plan->workers[plan->n++] = (struct view_plan_worker){.number = w,
+                                                                 .threads = worker.threads,
+                                                                 .cpus = worker.cpus,
+                                                                 .nodes = worker.mem_nodes};
+    }
+    if (!rc && !plan->n)
+        rc = err_set(err, -EINVAL,
+                     "%.150s is no plan of one placement, as 'contend place -P NAME --json' writes "
+                     "it%s%.150s",
+                     file, json ? "" : ": ", json ? "" : text_one_line(where.text));
+    json_decref(json);
+    return rc;
 }
 
 json_t *trial_to_json(const struct trial *trial)

@@ -26,6 +26,12 @@ json_t *doctor_to_json(const struct view *view, const struct diagnosis *diagnosi
  */
 json_t *trial_to_json(const struct trial *trial);
 
+/*
+ * Reads the foreground workers of a plan that `contend place --json` wrote; free .workers, also
+ * after an error. The file's name is borrowed. -EINVAL: the message says what is wrong.
+ */
+int doctor_plan_read(const char *file, struct view_plan *plan, struct err *err);
+
 /* Workers right now (check/live.h), as JSON. */
 
 /*

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <time.h>
 
 #include "harness/lib/sys/clock.h"
@@ -16,9 +17,10 @@ int meter_rest(double seconds, struct signals *signals, struct err *err)
 {
     const uint64_t end_ns = clock_now_ns() + (uint64_t)(seconds * 1e9);
     for (uint64_t now_ns = clock_now_ns(); now_ns < end_ns; now_ns = clock_now_ns()) {
-        uint64_t left_ns = end_ns - now_ns, step_ns = left_ns < 100000000 ? left_ns : 100000000;
-        const struct timespec step = {.tv_nsec = (long)step_ns};
-        (void)nanosleep(&step, NULL);
+        const uint64_t left_ns = end_ns - now_ns;
+        const struct timespec left = {(time_t)(left_ns / 1000000000), (long)(left_ns % 1000000000)};
+        struct pollfd signal = {.fd = signals->fd, .events = POLLIN};
+        (void)ppoll(&signal, 1, &left, NULL);
         if (signals_take(signals) || signals->stop_requested)
             return err_set(err, -EINTR, "interrupted");
     }

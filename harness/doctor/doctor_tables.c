@@ -82,7 +82,8 @@ bool doctor_sees_no_process(const struct view *view, const struct diagnosis *dia
 const char *doctor_format_none_found(const struct view *view)
 {
     size_t tasks;
-    return !view->hidden.any             ? "Nothing found that costs time."
+    return view->plan                    ? "No thread is outside the plan."
+           : !view->hidden.any           ? "Nothing found that costs time."
            : count_watched(view, &tasks) ? "Nothing found that costs these time: others are hidden."
                                          : "No visible process was busy.";
 }

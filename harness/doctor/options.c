@@ -6,8 +6,11 @@ static const struct opt doctor_opts[] = {
     OPT_FLAG("gpu-procs", doctor_args, gpu_procs, NULL,
              "Look at the processes that use a GPU, as NVML lists them, and what they started"),
     OPT_FLAG("all", doctor_args, all, NULL, "Look at all processes, not only those that are busy"),
-    OPT_SECONDS("time", doctor_args, look_s, NULL, 0.2, 3600, "T",
-                "How long to watch (default 5s, with --live 1s)"),
+    OPT_SECONDS("time", doctor_args, look_s, NULL, 0.2, 31536000, "T",
+                "How long to watch (default 5s, with --live and --plan 1s)"),
+    OPT_TEXT("plan", doctor_args, plan, NULL, "FILE",
+             "Only watch for threads outside this plan, written by 'contend place --json'; --pid "
+             "names the processes of its workers, in their order"),
     OPT_FLAG("live", doctor_args, live, NULL, "Show where their time goes until q is pressed"),
     OPT_INT("looks", doctor_args, looks, NULL, 1, 1e9, "N",
             "With --live: end after so many updates; 1 prints one and ends", .level = OPT_RARE),
@@ -53,7 +56,8 @@ static const struct opt doctor_opts[] = {
              .group = "Output"),
     OPT_FLAG("markdown", doctor_args, markdown, NULL, "With --list: print Markdown",
              .level = OPT_RARE),
-    OPT_FLAG("json", doctor_args, json, NULL, "Print JSON, with --live a document an update"),
+    OPT_FLAG("json", doctor_args, json, NULL,
+             "Print JSON, with --live a document an update, with --plan a line a change"),
     OPT_TEXT("root", doctor_args, root, NULL, "DIR", "/proc and /sys are looked up below it",
              .level = OPT_HIDDEN),
     {.name = NULL}};

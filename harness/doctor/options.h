@@ -12,7 +12,8 @@ struct doctor_args {
     int64_t looks; /* updates; 0 = until the user ends it */
     struct doctor_apply_options applied;
     struct doctor_verify_options verify;
-    double look_s; /* 0 = the default */
+    double look_s;    /* 0 = the default */
+    const char *plan; /* file; NULL = none to keep */
     const char *root;
 };
 

@@ -424,7 +424,11 @@ static int observe_command(struct observer *o, struct observation *out, struct e
     process_note_known(&known);
     process_adopt(true);
     int rc = run_phases(o, out, err);
-    if (!process_end_new(&known))
+    if (o->kept && !rc && out->status < STATUS_SKIPPED)
+        return 0;
+    if (o->kept)
+        observe_end_kept(o->kept, true);
+    else if (!process_end_new(&known))
         log_warn("a process of the command cannot be ended");
     process_adopt(false);
     return rc;
@@ -442,6 +446,7 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
                          .slot = out->slot,
                          .shared_fd = -1,
                          .event_fd = -1,
+                         .kept = arm->bench->runs_command ? config->kept : NULL,
                          .job = config->job};
     if (o.job && job_refuses(o.job, out))
         return 0;

@@ -29,6 +29,20 @@
 #include "harness/machine/topo.h"
 
 /* Shared by all observations of a run. */
+/* Workers whose servers run on from one observation to the next, and their shared memory. */
+struct kept {
+    unsigned n;            /* most workers of an observation */
+    double end_s;          /* that they may take to end their servers */
+    struct shared *shared; /* NULL = there are none */
+    int shared_fd, event_fd;
+    struct process_known known; /* processes that are not theirs */
+    struct process
+        process[BARRIER_RANKS]; /* of each while it waits for orders; pid 0 = none does */
+};
+
+/* Ends them, the servers too: in end_s, or at once. */
+void observe_end_kept(struct kept *kept, bool now);
+
 struct observe_config {
     const struct topo *topo;
     const struct result *run; /* its devices, background and seed */
@@ -45,6 +59,7 @@ struct observe_config {
     const struct user_command *command; /* of the user, for benchmarks that run one; NULL = none */
     const char *outputs;                /* directory for its output; NULL = output is not kept */
     struct cgroups *cgroups;            /* for the workers; NULL = none */
+    struct kept *kept;                  /* --keep: workers of a command stay; NULL = they end */
     double setup_s;                     /* time limit of everything that is not a measured step */
     bool traced;                /* keep stages of each step of the first round, for a trace */
     void (*on_wait)(void *arg); /* called a few times a second while waiting; NULL = none */
@@ -83,6 +98,7 @@ struct observer {
     unsigned slot;                    /* of struct observation */
     unsigned first, first_background; /* plan index of our first foreground and background worker */
     struct job *job;                  /* NULL = all workers are ours */
+    struct kept *kept;                /* where foreground workers that finish stay; or NULL */
     pthread_t in_mpi;                 /* the thread of the worker that calls MPI */
     bool stuck;                       /* which could not be ended */
     uint64_t deadline_ns;             /* when settling or measuring times out; 0 = in neither */
@@ -118,7 +134,8 @@ bool observe_all_reached(const struct observer *o, bool background, enum worker_
 bool observe_any_lost_here(const struct observer *o);
 bool observe_any_lost(const struct observer *o);
 
-/* Notes which workers have ended, and why if they could not report it. */
+/* Notes which workers have ended, and why if they could not report it. Those that stay have ended
+ * for this observation when they finish. */
 void observe_reap(struct observer *o);
 
 /* Ends worker i. A worker that does not return from MPI is left there, and o->stuck is set. */

@@ -88,6 +88,7 @@ void observe_write_orders(struct observer *o)
                        : job      ? (unsigned)job->workers
                                   : o->arm->workers;
         worker->planned_workers = background ? worker->team : o->arm->planned_workers;
+        worker->start_cpus = config->run->kept_cpus;
         worker->device = bench_device(bench, config->run->device, config->run->transport);
         worker->seed = config->run->seed + slot;
         worker->round_seed = arms_round_seed(config->run->seed, o->round);
@@ -137,13 +138,26 @@ int observe_open(struct observer *o, struct err *err)
     o->child = calloc(o->nworkers, sizeof(*o->child));
     if (!o->child)
         return err_set(err, -ENOMEM, "no memory for %u workers", o->nworkers);
-    o->shared = shared_create(o->nworkers, &o->shared_fd, err);
+    struct kept *kept = o->kept;
+    if (kept && kept->shared) {
+        o->shared = kept->shared;
+        o->shared_fd = kept->shared_fd;
+        o->event_fd = kept->event_fd;
+        return shared_clear(o->shared, o->shared_fd, err);
+    }
+    o->shared = shared_create(kept ? kept->n : o->nworkers, &o->shared_fd, err);
     if (!o->shared)
         return err ? err->code : -ENOMEM;
     o->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (o->event_fd < 0)
         return err_sys(err, -errno, "cannot create an eventfd");
     atomic_store(&o->shared->event_fd, o->event_fd);
+    if (kept) {
+        kept->shared = o->shared;
+        kept->shared_fd = o->shared_fd;
+        kept->event_fd = o->event_fd;
+        process_note_known(&kept->known);
+    }
     o->shared->barrier[0].relay = o->job != NULL;
     return o->job ? job_watch_open(o->job, &o->shared->barrier[0], err) : 0;
 }
@@ -155,6 +169,8 @@ void observe_close(struct observer *o)
     if (o->config->cgroups)
         cgroups_clear(o->config->cgroups, o->nworkers);
     free(o->child);
+    if (o->kept)
+        return;
     if (o->shared_fd >= 0)
         (void)close(o->shared_fd);
     if (o->stuck)

@@ -13,6 +13,7 @@
 #include "harness/engine/worker/launch.h"
 #include "harness/engine/worker/worker.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/log.h"
 #include "harness/lib/sys/net.h"
 #include "harness/lib/text.h"
 #include "harness/machine/env.h"
@@ -79,13 +80,22 @@ static void reap_in_mpi(struct observer *o, unsigned i)
         note_exit(o, i, 0);
 }
 
+/* Where a worker that stays is between observations; NULL: it ends. */
+static struct process *find_place(const struct observer *o, unsigned i)
+{
+    return o->kept && i < o->foreground ? &o->kept->process[i] : NULL;
+}
+
 void observe_reap(struct observer *o)
 {
     int status;
     for (unsigned i = 0; i < o->nworkers; i++)
         if (o->child[i].pid && o->child[i].in_mpi)
             reap_in_mpi(o, i);
-        else if (o->child[i].pid && process_ended(&o->child[i].process, &status))
+        else if (o->child[i].pid && find_place(o, i) && observe_state(o, i) == WORKER_FINISHED) {
+            *find_place(o, i) = o->child[i].process;
+            o->child[i].pid = 0;
+        } else if (o->child[i].pid && process_ended(&o->child[i].process, &status))
             note_exit(o, i, status);
 }
 
@@ -167,6 +177,25 @@ int observe_end_all(struct observer *o)
                          "measured beside it is disturbed",
                          i, (int)o->child[i].pid);
     return rc;
+}
+
+void observe_end_kept(struct kept *kept, bool now)
+{
+    int status;
+    if (!kept->shared)
+        return;
+    for (unsigned i = 0; i < kept->n; i++)
+        atomic_store(&kept->shared->worker[i].orders, ORDERS_END);
+    for (unsigned i = 0; i < kept->n; i++)
+        if (kept->process[i].pid)
+            (void)process_end(&kept->process[i], now ? 0 : kept->end_s, &status);
+    if (!process_end_new(&kept->known))
+        log_warn("a process of the command cannot be ended");
+    process_adopt(false);
+    (void)close(kept->shared_fd);
+    (void)close(kept->event_fd);
+    shared_destroy(kept->shared);
+    kept->shared = NULL;
 }
 
 void observe_give_up(struct observer *o, unsigned i, enum worker_state state, double limit_s)
@@ -330,19 +359,23 @@ static int make_own(const struct observer *o, unsigned i, struct own_command *ow
     }
     if (arm->variant && arm->variant->argv)
         own->command.argv = arm->variant->argv;
-    own->command.sets_threads = sets_threads(arm, &worker->plan);
+    const bool keeps = own->command.options.keep; /* it lives through all placements */
+    own->command.sets_threads = !keeps && sets_threads(arm, &worker->plan);
     placeholders_of(o->config->topo, &arm->plan, o->slot + o->first + i, &values);
     /* Number and count are those of running workers: a baseline is worker 0 of 1. */
     values.of[PLACEHOLDER_WORKER] = str_fmt("%u", worker->index);
     values.of[PLACEHOLDER_WORKERS] = str_fmt("%u", worker->team);
     for (size_t p = 0; p < sizeof(variables) / sizeof(variables[0]); p++)
-        set_env(own, variables[p], values.of[p]);
+        if (!keeps || (p != PLACEHOLDER_THREADS && p != PLACEHOLDER_CPUS && p != PLACEHOLDER_NODE))
+            set_env(own, variables[p], values.of[p]);
     if (values.of[PLACEHOLDER_GPU][0])
         choose_gpu(&o->config->topo->gpus[worker->plan.gpu], &values, own);
     if (o->config->outputs)
         (void)snprintf(own->output, sizeof(own->output), "%.3800s/%.40s-%u%s-worker%u.txt",
                        o->config->outputs,
-                       arm->variant ? arm->variant->name : placement_infos[arm->placement].name,
+                       keeps          ? "kept"
+                       : arm->variant ? arm->variant->name
+                                      : placement_infos[arm->placement].name,
                        arm->planned_workers, arm->is_baseline ? "-alone" : "", i);
     own->command.output = own->output[0] ? own->output : NULL;
     if (own->command.options.load)
@@ -378,6 +411,14 @@ static int launch_own(struct observer *o, unsigned i, struct err *err)
 {
     const struct opt_texts *env = o->arm->variant ? &o->arm->variant->env : NULL;
     struct own_command own = {.argv = NULL};
+    struct process *place = find_place(o, i), *process = &o->child[i].process;
+    if (place && place->pid) {
+        *process = *place;
+        *place = (struct process){0};
+        o->child[i].pid = process->pid;
+        atomic_store(&o->shared->worker[i].orders, ORDERS_NEXT);
+        return 0;
+    }
     int rc = runs_command(o, i) ? make_own(o, i, &own, err) : 0;
     const struct launch_request request = {.env = env,
                                            .command = own.argv ? &own.command : NULL,
@@ -385,9 +426,9 @@ static int launch_own(struct observer *o, unsigned i, struct err *err)
                                            .cpu_max = find_cpu_max(o, i),
                                            .priority = find_priority(o, i)};
     if (!rc)
-        rc = launch_worker(o->shared, o->shared_fd, i, &request, &o->child[i].process, err);
+        rc = launch_worker(o->shared, o->shared_fd, i, &request, process, err);
     free_own(&own);
-    o->child[i].pid = o->child[i].process.pid;
+    o->child[i].pid = process->pid;
     return rc;
 }
 

@@ -338,6 +338,11 @@ bool variants_any_build(const struct variants *variants)
     return false;
 }
 
+bool variant_only_places(const struct variant *variant)
+{
+    return !variant->argv && !(variant->given & ~(1u << (opts_find(kinds, "placement") - kinds)));
+}
+
 #define FRESH "fresh."
 #define CORES "cores-"
 

@@ -86,6 +86,8 @@ int variants_parse(const struct opt_texts *texts, struct variants *variants, str
 int variants_check_libraries(const struct variants *variants, struct err *err);
 
 bool variants_any_build(const struct variants *variants);
+/* True if it changes nothing, or the placement alone. */
+bool variant_only_places(const struct variant *variant);
 
 /*
  * Names a variant of a search: "fresh.partition+4t+r2+passive+3w-4" is measured again, has teams of
@@ -252,6 +254,9 @@ struct result {
     char **command;            /* the user's, which all arms run, borrowed; or NULL */
     struct plan_options plan;  /* of all plans; borrows its text */
     struct bitset client_cpus; /* of programs that load the command; empty = none */
+    struct bitset kept_cpus;   /* on which servers start that are kept; empty = none are */
+    unsigned kept_deaths;      /* failed observations of these */
+    bool on_nodes;             /* the machine has several NUMA nodes */
     unsigned rounds_planned, rounds_done;
     unsigned rounds_least; /* after these, no round is begun that would end after rounds_s */
     double rounds_s;       /* from the start, and fewer are planned; 0 = all are measured */

@@ -82,7 +82,8 @@ struct runner {
     struct guards guards;
     size_t *order;     /* of the arms, in this round */
     unsigned measured; /* observations, except those of controls */
-    bool hopeless; /* the first run of the command gave no result: the others would not either */
+    bool hopeless; /* the first run of the command gave no result, or servers that are kept failed
+                      twice: the others would not either */
 };
 
 /* The time of all phases except the end. */
@@ -141,6 +142,13 @@ static int run_round(struct runner *runner, unsigned round, struct result *resul
         runner->hopeless = !arm->is_control && !runner->measured++ && alike &&
                            observation->status >= STATUS_FAILED &&
                            command_gave_nothing(observation->reason);
+        if (runner->config->kept && arm->bench->runs_command &&
+            observation->status >= STATUS_FAILED && !runner->hopeless) {
+            runner->hopeless = ++result->kept_deaths > 1;
+            log_warn("--keep: a load failed: %s", runner->hopeless
+                                                      ? "the second time, so nothing else is tried"
+                                                      : "the servers are started again");
+        }
         if (hooks->after_arm)
             hooks->after_arm(hooks->arg);
     }
@@ -217,6 +225,8 @@ int run_rounds(const struct observe_config *config, const struct run_hooks *hook
         }
         str_release(before);
     }
+    if (config->kept)
+        observe_end_kept(config->kept, rc);
     guards_close(&runner.guards);
     others_end(&others);
     if (config->cgroups)

@@ -373,7 +373,7 @@ static int add_parts(const struct bench *const *benches, const struct run_option
         .options = options,
         .cli = cli,
         .setup = setup,
-        .request = {.baselines = !options->no_baselines && !variants,
+        .request = {.baselines = !options->no_baselines && !variants && !options->command.keep,
                     .few_baselines =
                         options->profile == PROFILE_QUICK && !options->rounds && !options->ranks,
                     .cpu_max = options->cpu_max,
@@ -461,6 +461,8 @@ int run_setup_make(const struct bench *const *benches, const struct scenario *sc
         rc = background_set(benches, options, setup, &background_workers, err);
     if (!rc)
         rc = add_parts(benches, options, cli, background_workers, setup, err);
+    if (!rc && options->ncommands && options->command.keep)
+        rc = setup_keep(setup, err);
     if (!rc)
         rc = background_set_dose(benches, &setup->result, err);
     if (!rc)

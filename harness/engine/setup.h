@@ -80,7 +80,8 @@ struct run_setup {
     struct bench command_bench;  /* its benchmark, if the user names a unit or metrics */
     struct bench_metric command_metrics[COMMAND_BENCH_METRICS];
     char server_cpus[BITSET_BITS * 5]; /* list of those that its clients leave */
-    struct cgroups cgroups;            /* config borrows it */
+    struct cgroups cgroups;            /* config borrows it, and `kept` */
+    struct kept kept;
     struct observe_config config;
     struct result result; /* arms planned, nothing observed */
     double expected_s;    /* estimate for the whole run */
@@ -101,6 +102,12 @@ int run_setup_make(const struct bench *const *benches, const struct scenario *sc
 
 /* Checks commands, if there are any, and their options. -EINVAL: a message that names the value. */
 int setup_commands(const struct run_options *options, struct run_setup *setup, struct err *err);
+
+/*
+ * With --keep: refuses what a server that runs on cannot follow (-EINVAL), and skips arms that are
+ * more than CPUs. Needs all arms but controls.
+ */
+int setup_keep(struct run_setup *setup, struct err *err);
 
 /* Their benchmark, with the user's unit and metrics; NULL: `name` is no such benchmark. */
 const struct bench *setup_command_bench(const struct run_options *options, const char *name,

@@ -344,7 +344,7 @@ static void finish_teams(const struct plan_request *request, struct plan *plan)
     }
 }
 
-static void skip(struct plan *plan)
+void plan_skip(struct plan *plan)
 {
     free(plan->workers);
     plan->workers = NULL;
@@ -383,7 +383,7 @@ int plan_make(const struct topo *topo, const struct plan_request *request, struc
     else if (policy->why_not)
         policy->why_not(&space, plan);
     if (plan->reason[0]) {
-        skip(plan);
+        plan_skip(plan);
         return 0;
     }
     rc = policy->place(&space, plan, err);
@@ -404,7 +404,7 @@ int plan_make_or_skip(const struct topo *topo, const struct plan_request *reques
     if (rc != -ENOSPC)
         return rc ? err_set(err, rc, "%s", refused.msg) : 0;
     (void)snprintf(plan->reason, sizeof(plan->reason), "%.199s", refused.msg);
-    skip(plan);
+    plan_skip(plan);
     return 0;
 }
 

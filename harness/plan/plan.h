@@ -128,6 +128,8 @@ int plan_make(const struct topo *topo, const struct plan_request *request, struc
 /* Like plan_make, but -ENOSPC becomes a skipped plan whose reason is the error's message. */
 int plan_make_or_skip(const struct topo *topo, const struct plan_request *request,
                       struct plan *plan, struct err *err);
+/* Makes it a skipped one, once its reason is written. */
+void plan_skip(struct plan *plan);
 void plan_free(struct plan *plan);
 
 /*

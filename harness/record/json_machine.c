@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "harness/lib/text.h"
 #include "harness/machine/topo_check.h"
 #include "harness/machine/topo_gpu.h"
 #include "harness/plan/check.h"
@@ -285,6 +286,25 @@ json_t *plan_to_json(const struct topo *topo, const struct plan *plan,
 json_t *plans_to_json(const struct topo *topo, const struct plan *const *plans, size_t n)
 {
     return JSON_ARRAY(plan, plans, n, plan_to_json(topo, *plan, NULL, 0));
+}
+
+int plan_worker_from_json(const json_t *json, struct plan_worker *worker, struct err *err)
+{
+    worker->threads = json_value_count_of(json, "threads");
+    worker->passive = !strcmp(json_value_text_of(json, "wait_policy"), "passive");
+    worker->background = json_is_true(json_object_get(json, "background"));
+    for (int policy = MEM_DEFAULT; policy <= MEM_INTERLEAVE; policy++)
+        if (!strcmp(json_value_text_of(json, "mem_policy"),
+                    mem_policy_name((enum mem_policy)policy)))
+            worker->mem_policy = (enum mem_policy)policy;
+    text_set(worker->host, "%s", json_value_text_of(json, "host"));
+    const json_t *gpu = json_object_get(json, "gpu");
+    unsigned ordinal = json_value_count_of(gpu, "cuda_ordinal");
+    worker->gpu = json_is_object(gpu) && ordinal < BITSET_BITS ? (int)ordinal : -1;
+    int rc = json_value_text_of(json, "mem_nodes")[0]
+                 ? bitset_parse(json_value_text_of(json, "mem_nodes"), &worker->mem_nodes, err)
+                 : 0;
+    return rc ? rc : bitset_parse(json_value_text_of(json, "cpus"), &worker->cpus, err);
 }
 
 static int choice_of(const json_t *options, const char *name, const char *const *choices)

@@ -67,6 +67,9 @@ json_t *env_to_json(const struct environment *env);
 json_t *plan_to_json(const struct topo *topo, const struct plan *plan,
                      const struct observation *observations, size_t n);
 
+/* Reads a worker of plan_to_json into a zeroed struct. -EINVAL: its CPUs or nodes are no list. */
+int plan_worker_from_json(const json_t *json, struct plan_worker *worker, struct err *err);
+
 /* The options of all plans, from "options" of run.json; those that are lists there (of a search)
  * stay zero. Borrows its text. */
 struct plan_options plan_options_from_json(const json_t *options);

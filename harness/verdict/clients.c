@@ -87,12 +87,26 @@ static void find_repeated(const struct result *result, const struct neighbour *j
                       names[0] ? " " : "", names);
 }
 
+/* How servers that were kept differ from those that each placement starts. */
+static void find_kept(const struct result *result, struct findings *findings)
+{
+    const bool again = result->kept_deaths > 0;
+    if (bitset_empty(&result->kept_cpus))
+        return;
+    findings_putf(findings, &(struct finding){.id = "kept", .severity = again ? FINDING_DOUBT : 0},
+                  "Servers were started %s, on CPUs %s: placements moved their threads, but did "
+                  "not change how many they have.%s",
+                  again ? "again after a failed load" : "once", bitset_format(&result->kept_cpus),
+                  result->on_nodes ? " Their memory stayed on its nodes." : "");
+}
+
 void clients_find(const struct analysis *analysis, struct findings *findings)
 {
     const struct result *result = analysis->result;
     if (bitset_empty(&result->client_cpus) || !result->narms)
         return;
     const struct neighbours *jobs = result->neighbours;
+    find_kept(result, findings);
     const bool shared = find_shared_cpus(result, findings);
     for (size_t j = 0; j < (jobs ? jobs->n : 1); j++) {
         const struct neighbour *job = jobs ? &jobs->all[j] : NULL;

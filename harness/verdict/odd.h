@@ -15,7 +15,8 @@
  */
 void commands_find(const struct analysis *analysis, struct findings *findings);
 
-/* Clients that were the limit themselves, that share the server's CPUs, or print a number often. */
+/* Clients that were the limit themselves, that share the server's CPUs, or print a number often;
+ * servers that were kept. */
 #define ODD_CLIENT_BUSY 0.9
 void clients_find(const struct analysis *analysis, struct findings *findings);
 

@@ -456,7 +456,7 @@ planted() {
     refused "$3"
 }
 planted 0 X '0: no log'
-planted 8 '\x63' '8: a log of version 99, but this program reads 3'
+planted 8 '\x63' '8: a log of version 99, but this program reads 4'
 planted 12 '\x01\x02\x03\x04' '12: written by a machine of another byte order'
 planted 44 '\x09' '44: interface 9'
 planted 392 '\x07' '384: a communicator in state 7'
@@ -467,7 +467,7 @@ planted $((384 + 4096 * 128)) '\xff\xff\xff\xff' "$((384 + 4096 * 128)): a key o
 cp "$scratch/killed/$log" "$scratch/bad/whole.comms"
 head -c 5000 "$scratch/killed/$log" >"$scratch/bad/$log"
 expect_equal "beside a damaged log" "$(read_json "$scratch/bad" '[.communicators[0].calls[0].calls, (.findings[0] | [.id, .severity, .subject, .sentence])]')" \
-    "[7,[\"comms_unreadable\",\"doubt\",\"left out\",\"'$log', byte 5000: cut: 5000 of 3146112 bytes\"]]"
+    "[7,[\"comms_unreadable\",\"doubt\",\"left out\",\"'$log', byte 5000: cut: 5000 of 3408256 bytes\"]]"
 for n in 1 2 3 4 5 6 7 8; do echo >"$scratch/bad/$n.comms"; done
 expect 0 'left out: 2 more files, the first one: ' "$CONTEND_BINARY" comms -v --read "$scratch/bad"
 # shellcheck disable=SC2016 # the command's

@@ -6,8 +6,8 @@
 needs python3
 export CONTEND_LIBCUDA=/nowhere CONTEND_LIBNVML=/nowhere
 
-begin() {
-    "$CONTEND_BINARY" run --workers 2 --placement none --rounds 1 --time 30 --no-baselines --no-canary --no-plots --host h \
+begin() { # begin [OPTION...]
+    "$CONTEND_BINARY" run "$@" --workers 2 --placement none --rounds 1 --time 30 --no-baselines --no-canary --no-plots --host h \
         --force --out "$scratch/out" --ready 'tcp:{port}' --load 'python3 tests/lib/server.py client {port}' -- \
         python3 tests/lib/server.py '{port}' child=7545 > "$scratch/said" 2>&1 < /dev/null &
     pid=$!
@@ -28,7 +28,7 @@ import re, socket, sys
 for port in set(re.findall(r"starts at (\d+)", sys.stdin.read())):
     if not socket.socket().connect_ex(("127.0.0.1", int(port))):
         sys.exit(0)
-sys.exit(1)' < <(cat "$scratch"/out/command-output/none-2-worker?.txt)
+sys.exit(1)' < <(cat "$scratch"/out/command-output/*-2-worker?.txt)
 }
 check() { # check WHAT CODE
     wait "$pid" 2> /dev/null
@@ -67,5 +67,18 @@ for turn in 1 2 3 4; do
     sleep "0.$((RANDOM % 8 + 1))"
     kill -KILL "$pid"
     check "contend, turn $turn" 137
+done
+
+# Servers that are kept.
+for what in server client worker contend SIGINT; do
+    begin --keep
+    wait_for 60 under_load || fail "no load: $(cat "$scratch/said")"
+    case $what in
+    server) kill -KILL "$(one_of '[0-9]+ child')" && check "kept, $what" 3 ;;
+    client) kill -KILL "$(one_of client)" && check "kept, $what" 3 ;;
+    worker) kill -KILL "$(pgrep -f ' __worker ' | head -1)" && check "kept, $what" 3 ;;
+    contend) kill -KILL "$pid" && check "kept, $what" 137 ;;
+    SIGINT) kill -INT "$pid" && check "kept, $what" 130 ;;
+    esac
 done
 finish

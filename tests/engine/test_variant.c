@@ -42,6 +42,13 @@ TEST(variant_takes_what_stands_behind_its_name)
     assert_true(variants_any_build(&variants));
     variants.n = 2;
     assert_false(variants_any_build(&variants));
+    assert_true(variant_only_places(&variants.all[0]));
+    assert_false(variant_only_places(b));
+    assert_int_equal(parse((const char *const[]){"a", "b=placement:same", NULL}, &variants, &err),
+                     0);
+    assert_true(variant_only_places(&variants.all[1]));
+    variants.all[1].argv = (char *[]){NULL};
+    assert_false(variant_only_places(&variants.all[1]));
 }
 
 TEST(variant_sets_the_threads_of_its_plan_by_variable)

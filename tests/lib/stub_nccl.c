@@ -18,6 +18,11 @@
  *   capture:0|1                          the stream is captured from here on
  *   group:N:TIMES                        N AllReduces of one float32 in one kernel
  *   wait:US                              the process does nothing so long
+ *   busy:N                               N threads compute until the process ends
+ *   train:TIMES:WORK_US:SLEEP_US:EVERY:FILE:RANKS:SPINS
+ *                                        steps: so much CPU time, at each EVERYth a sleep, one
+ *                                        AllReduce; then the wait for RANKS at FILE, by spinning
+ *                                        or asleep
  *   odd       events of unknown types, and NULL wherever it can be
  *   use:N (an earlier communicator)   finalize   reload (dlclose, dlopen)   fork   kill
  *   behind    the next steps are done at exit, by a handler that was there before the plugin
@@ -26,6 +31,7 @@
  * by offsetof), so that a mistake in the plugin's own declarations shows. Exit 1: the plugin fails.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -33,7 +39,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { COLL = 1 << 1, P2P = 1 << 2, GROUP_CALL = 1 << 8, COLL_CALL = 1 << 9, P2P_CALL = 1 << 10 };
@@ -343,6 +351,65 @@ static void do_threads(char **word)
         (void)pthread_join(threads[i], NULL);
 }
 
+/* ---- steps of a training ---- */
+
+static void compute(long us)
+{
+    struct timespec now, end;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+    end.tv_sec += (end.tv_nsec + us * 1000) / 1000000000;
+    end.tv_nsec = (end.tv_nsec + us * 1000) % 1000000000;
+    do
+        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while (now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
+}
+
+static void *run_busy(void *arg)
+{
+    for (;;)
+        compute(1000000);
+    return arg;
+}
+
+static void do_busy(int n)
+{
+    pthread_t thread;
+    for (int i = 0; i < n; i++)
+        if (pthread_create(&thread, NULL, run_busy, NULL) || pthread_detach(thread))
+            fail("no thread");
+}
+
+/* Each rank has done `at` steps or more. */
+static void meet(int *done, int ranks, int at, int spins)
+{
+    __atomic_store_n(&done[communicators[current].rank], at, __ATOMIC_RELEASE);
+    for (int r = 0; r < ranks; r++)
+        while (__atomic_load_n(&done[r], __ATOMIC_ACQUIRE) < at)
+            if (!spins)
+                (void)usleep(500);
+}
+
+static void do_train(char **word)
+{
+    enum { PAGE = 4096 };
+    int times = atoi(word[1]), every = atoi(word[4]), ranks = atoi(word[6]);
+    char words[] = "coll:AllReduce:ncclFloat32:1:0:RING:SIMPLE:1:1:0", *coll[WORDS];
+    int fd = open(word[5], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int *done = fd < 0 || ftruncate(fd, PAGE)
+                    ? MAP_FAILED
+                    : mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (done == MAP_FAILED)
+        fail("no file to meet at");
+    split(words, coll);
+    for (int i = 1; i <= times; i++) {
+        compute(atol(word[2]));
+        if (every && i % every == 0)
+            (void)usleep((useconds_t)atoi(word[3]));
+        do_coll(coll);
+        meet(done, ranks, i, atoi(word[7]));
+    }
+}
+
 /* ---- communicators, and unusual events ---- */
 
 static void do_init(char **word)
@@ -507,6 +574,10 @@ static void do_step(char **word)
         do_group(atoi(word[1]), atoi(word[2]));
     else if (!strcmp(word[0], "wait"))
         (void)usleep((useconds_t)atoi(word[1]));
+    else if (!strcmp(word[0], "busy"))
+        do_busy(atoi(word[1]));
+    else if (!strcmp(word[0], "train"))
+        do_train(word);
     else if (!strcmp(word[0], "use"))
         current = atoi(word[1]);
     else if (!strcmp(word[0], "finalize"))

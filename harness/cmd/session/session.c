@@ -26,7 +26,8 @@ static bool has_command_options(const struct run_options *options)
     const struct command_options *command = &options->command;
     return options->sample || command->metric.n || command->metric_file || command->unit ||
            command->line || command->by_lines || command->less_is_better || command->slo ||
-           command->load || command->ready || command->load_cores || command->duration_s > 0;
+           command->load || command->ready || command->load_cores || command->keep ||
+           command->duration_s > 0;
 }
 
 /* Parses the line; -b, -e and -f become parameters. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "harness/comms/plugin/names.h"
+#include "harness/comms/plugin/plugin_look.h"
 #include "harness/comms/plugin/preload.h"
 
 /* The log in memory; the layout is that of the file. */
@@ -17,6 +18,7 @@ struct log {
     struct comms_member members[COMMS_MEMBERS];
     struct comms_counter counters[COMMS_COUNTERS];
     struct comms_event events[COMMS_EVENTS];
+    struct comms_look looks[COMMS_LOOKS];
 };
 _Static_assert(sizeof(struct log) == COMMS_FILE_SIZE, "the file is the struct");
 
@@ -295,10 +297,12 @@ static uint64_t add_event(struct log *log, uint64_t key, uint64_t bytes, uint64_
     __atomic_thread_fence(__ATOMIC_RELEASE);
     event->key = key;
     event->bytes = bytes;
-    event->time_ns = preload_now_ns(CLOCK_MONOTONIC);
+    const uint64_t now_ns = preload_now_ns(CLOCK_MONOTONIC);
+    event->time_ns = now_ns;
     event->duration_ns = 0;
     event->sequence = sequence;
     __atomic_store_n(&event->stamp, number + 1, __ATOMIC_RELEASE);
+    plugin_look_add(comms_key_unpack(key).member, now_ns, log->looks, &log->header.nlooks);
     return number + 1;
 }
 

@@ -151,6 +151,10 @@ static int read_header(const struct log_reader *reader, struct comms_header *hea
     if (header->order != own.order)
         return log_refuse(reader, offsetof(struct comms_header, order),
                           "written by a machine of another byte order");
+    if (header->version == COMMS_VERSION_OLDEST) {
+        own.version = COMMS_VERSION_OLDEST;
+        own.file_size = COMMS_LOOKS_AT;
+    }
     if (header->version != own.version)
         return log_refuse(reader, offsetof(struct comms_header, version),
                           "a log of version %u, but this program reads %u", header->version,
@@ -159,9 +163,9 @@ static int read_header(const struct log_reader *reader, struct comms_header *hea
     if (memcmp(&own, header, offsetof(struct comms_header, pid)) != 0)
         return log_refuse(reader, offsetof(struct comms_header, header_size),
                           "its sizes are not those of version %u", own.version);
-    if (reader->size != COMMS_FILE_SIZE)
+    if (reader->size != own.file_size)
         return log_refuse(reader, reader->size, "cut: %zu of %zu bytes", reader->size,
-                          (size_t)COMMS_FILE_SIZE);
+                          (size_t)own.file_size);
     if (!header->host[0] || !has_end(header->host, sizeof(header->host)) ||
         !has_end(header->program, sizeof(header->program)))
         return log_refuse(reader, offsetof(struct comms_header, host), "a name without an end");
@@ -285,6 +289,22 @@ static int read_events(const struct log_reader *reader, struct comms_log *log)
     return 0;
 }
 
+static int read_looks(const struct log_reader *reader, struct comms_log *log)
+{
+    uint64_t all = log->header.version < COMMS_VERSION ? 0 : log->header.nlooks;
+    uint64_t kept = all < COMMS_LOOKS ? all : COMMS_LOOKS;
+    log->look = calloc(kept + 1, sizeof(*log->look));
+    if (!log->look)
+        return err_set(reader->err, -ENOMEM, "no memory for a log");
+    for (uint64_t number = all - kept; number < all; number++) {
+        struct comms_look *look = &log->look[log->nlooks];
+        size_t at = COMMS_LOOKS_AT + (size_t)(number % COMMS_LOOKS) * sizeof(*look);
+        memcpy(look, reader->bytes + at, sizeof(*look));
+        log->nlooks += look->stamp == number + 1;
+    }
+    return 0;
+}
+
 static void count_events(struct comms_log *log)
 {
     for (size_t i = 0; i < log->ncounts; i++)
@@ -306,6 +326,7 @@ int comms_log_parse(const char *name, const void *bytes, size_t size, struct com
     rc = rc ? rc : read_members(&reader, log);
     rc = rc ? rc : read_counters(&reader, log);
     rc = rc ? rc : read_events(&reader, log);
+    rc = rc ? rc : read_looks(&reader, log);
     if (rc)
         comms_log_free(log);
     else
@@ -319,6 +340,7 @@ void comms_log_free(struct comms_log *log)
     free(log->member);
     free(log->count);
     free(log->event);
+    free(log->look);
     *log = (struct comms_log){0};
 }
 

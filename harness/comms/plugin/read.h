@@ -49,10 +49,11 @@ struct comms_count {
 struct comms_log {
     char *name; /* of the file; owned, as are the arrays */
     struct comms_header header;
-    size_t nmembers, ncounts, nevents;
+    size_t nmembers, ncounts, nevents, nlooks;
     struct comms_member *member;
     struct comms_count *count;
     struct comms_event *event; /* the last events; those of one thread are in order */
+    struct comms_look *look;   /* the last looks, likewise */
     uint64_t all_events;       /* including overwritten ones: the calls that did work */
     uint64_t dropped;          /* how many of all were overwritten by later events */
 };

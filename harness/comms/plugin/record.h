@@ -5,9 +5,9 @@
  *
  * One file of fixed size, mapped by its writer, so that a killed process leaves what it had. After
  * a header it has room for memberships (one rank of one communicator each), for counters (a hash
- * table: exact sums of calls and bytes by key) and for the last events (a ring buffer). All are
- * records of fixed size without pointers, little-endian like every machine that has NCCL; zeroed =
- * none.
+ * table: exact sums of calls and bytes by key), and for the last events and the last looks (ring
+ * buffers). All are records of fixed size without pointers, little-endian like every machine that
+ * has NCCL; zeroed = none. Logs of version 3 have no looks, and are read too.
  */
 #ifndef CONTEND_COMMS_PLUGIN_RECORD_H
 #define CONTEND_COMMS_PLUGIN_RECORD_H
@@ -26,12 +26,14 @@
 #define COMMS_GRAPH_FILE "graph" COMMS_SUFFIX ".xml"
 
 enum {
-    COMMS_VERSION = 3,
+    COMMS_VERSION = 4,
+    COMMS_VERSION_OLDEST = 3,
     COMMS_ORDER = 0x01020304, /* as an int of the writer: tells its byte order */
     COMMS_MEMBERS = 4096,     /* room in a file; a key has 12 bits for the member */
     COMMS_COUNTERS = 32768,
     COMMS_COARSE = COMMS_COUNTERS / 8, /* the last counters: for keys without details */
     COMMS_EVENTS = 16384,
+    COMMS_LOOKS = 2048,
     COMMS_BLOCK = 16, /* event numbers that a thread takes at once */
     COMMS_HOST_MAX = 64,
     COMMS_BOOT_MAX = 16, /* of Linux's boot_id: the running kernel, the same in all containers */
@@ -63,7 +65,8 @@ struct comms_header {
     /* When the log was last copied into its file: later calls are missing. 0 = nothing is missing:
      * the file is mapped, or was copied when its process ended. */
     uint64_t copied_ns;
-    uint64_t reserved[16];
+    uint64_t nlooks; /* looks so far; the ring has the last */
+    uint64_t reserved[15];
 };
 
 enum comms_state {
@@ -100,17 +103,36 @@ struct comms_event {
     uint64_t reserved[2]; /* fills a cache line, so that threads do not share one */
 };
 
+/*
+ * What the kernel has counted so far for a thread that enqueues, at a call. `cpu_ns` and `queue_ns`
+ * are those of that thread and of the process's first thread together: in PyTorch the first
+ * thread works while the thread that enqueues sleeps, and the other way round.
+ */
+struct comms_look {
+    uint64_t stamp; /* as of an event */
+    uint64_t time_ns;
+    uint64_t cpu_ns, queue_ns;         /* on a CPU, and in the run queue */
+    uint64_t process_ns;               /* CPU time of the process */
+    uint64_t major_faults, read_bytes; /* of the process; bytes from disks */
+    uint64_t throttled_ns;             /* of the cgroup with the quota */
+    uint32_t tid, member;
+    uint32_t cpus; /* that the thread may run on */
+    uint32_t reserved[13];
+};
+
 _Static_assert(sizeof(struct comms_header) == 384, "a part of the format");
 _Static_assert(sizeof(struct comms_member) == 128, "a part of the format");
 _Static_assert(sizeof(struct comms_counter) == 48, "a part of the format");
 _Static_assert(sizeof(struct comms_event) == 64, "a part of the format");
+_Static_assert(sizeof(struct comms_look) == 128, "a part of the format");
 
 /* Offsets in a file. */
 enum {
     COMMS_MEMBERS_AT = sizeof(struct comms_header),
     COMMS_COUNTERS_AT = COMMS_MEMBERS_AT + COMMS_MEMBERS * sizeof(struct comms_member),
     COMMS_EVENTS_AT = COMMS_COUNTERS_AT + COMMS_COUNTERS * sizeof(struct comms_counter),
-    COMMS_FILE_SIZE = COMMS_EVENTS_AT + COMMS_EVENTS * sizeof(struct comms_event)
+    COMMS_LOOKS_AT = COMMS_EVENTS_AT + COMMS_EVENTS * sizeof(struct comms_event),
+    COMMS_FILE_SIZE = COMMS_LOOKS_AT + COMMS_LOOKS * sizeof(struct comms_look)
 };
 _Static_assert(COMMS_EVENTS_AT % 64 == 0, "events begin with a cache line");
 

@@ -95,16 +95,15 @@ bool check_bind(struct checker *checker, const struct view_process *process, int
     if (!command[0])
         binds->n = 0;
     const size_t before = strlen(command);
-    if (!check_append_bind(checker->view, process, tid, cpus, command, size))
-        return false;
-    if (strlen(command) == before) /* it is bound so already */
+    const bool fits = check_append_bind(checker->view, process, tid, cpus, command, size);
+    if (fits && strlen(command) == before) /* it is bound so already */
         return true;
     struct check_bind *added = array_add(binds->all, binds->n, binds->capacity);
     if (added)
         *added = (struct check_bind){process->pid, tid, *cpus};
     else
         checker->rc = err_set(checker->err, -ENOMEM, "out of memory for %zu bindings", binds->n);
-    return added;
+    return added && fits;
 }
 
 /* The lead comes first. */
@@ -309,7 +308,8 @@ int diagnosis_make(const struct view *view, struct diagnosis *diagnosis, struct 
     checker.diagnosis = diagnosis;
     for (const struct check *check = checks; check->finds && !checker.rc; check++) {
         checker.check = check;
-        check->run(&checker);
+        if ((check->run == check_plan) == (view->plan != NULL))
+            check->run(&checker);
     }
     if (diagnosis->n)
         qsort(diagnosis->all, diagnosis->n, sizeof(diagnosis->all[0]), by_cost);

@@ -99,7 +99,7 @@ struct diagnosis {
     struct found *all; /* owned */
 };
 
-/* -ENOMEM only. Free with diagnosis_free, also after an error. */
+/* With view.plan, only that check. -ENOMEM only. Free with diagnosis_free, also after an error. */
 int diagnosis_make(const struct view *view, struct diagnosis *diagnosis, struct err *err);
 void diagnosis_free(struct diagnosis *diagnosis);
 void diagnosis_findings(const struct diagnosis *diagnosis, struct findings *findings);
@@ -198,8 +198,8 @@ bool check_append_bind(const struct view *view, const struct view_process *proce
                        const struct bitset *cpus, char *command, size_t size);
 
 /*
- * The same for a process of the job, which --apply may bind: also notes it in checker->binds, which
- * begin with an empty `command`.
+ * The same for a process of the job, which --apply may bind: also notes it, even if it does
+ * not fit, in checker->binds, which begin with an empty `command`.
  */
 bool check_bind(struct checker *checker, const struct view_process *process, int tid,
                 const struct bitset *cpus, char *command, size_t size);
@@ -213,6 +213,9 @@ bool check_append_taskset(struct checker *checker, size_t group, const struct bi
  * other groups. Returns their number.
  */
 size_t check_find_overlapping(const struct checker *checker, size_t first, bool *in);
+
+/* The variable by which the user asked its OpenMP runtime to bind its threads; NULL = none. */
+const char *check_binding_setting(const struct view_process *process);
 
 /* True if threads of one of these groups wait for each other on CPUs (check_runtime.h). */
 bool check_teams_wait(const struct checker *checker, const bool *in);
@@ -313,13 +316,20 @@ struct check_gain check_gain_of_fewer(const struct check_spin *spin);
     X(19, "debugging", "debugging settings left on", "environ, maps", check_debugging)          \
     X(22, "memory_pressure", "short of memory", "memory.stat, memory.events, PSI",              \
       check_memory)                                                                             \
+    X(32, "storage", "waiting for storage", "io of processes, PSI, /proc/vmstat", check_storage) \
     X(23, "shared_cores", "workers on one core while cores are free", "topology, masks",        \
       check_siblings)                                                                           \
     X(24, "gpu", "GPUs that are held back or unwell", "NVML, kernel log", check_gpus)           \
+    X(33, "interpreter_lock", "threads that wait for the lock of Python's interpreter",          \
+      "syscall of threads, maps", check_interpreter)                                            \
     X(30, "convoy", "threads that run one at a time, as behind one lock",                        \
       "syscall of threads, schedstat, time of each CPU", check_convoy)                          \
+    X(34, "slow_loaders", "loaders that lack CPU time, while storage is blamed",                 \
+      "schedstat, time of each CPU, PSI", check_loaders)                                        \
     X(26, "hung", "processes that hang: all threads wait", "syscall and status of threads",     \
-      check_hung)
+      check_hung)                                                                               \
+    X(32, "plan_drift", "threads outside the plan of their job, with --plan",                   \
+      "masks of tasks, schedstat, environ, maps, numa_maps", check_plan)
 /* clang-format on */
 
 #define CHECK_DECLARE(number, id, finds, reads, run) void run(struct checker *checker);

@@ -204,6 +204,64 @@ void check_memory(struct checker *checker)
         report_memory(checker, &host->memories[0]);
 }
 
+/* The largest share of the watch that one of its threads neither ran nor waited for a CPU. */
+static double blocked_share(const struct view *view, const struct view_process *process)
+{
+    double most = 0;
+    bool any = false;
+    for (size_t t = 0; t < process->ntasks; t++) {
+        const struct view_task *task = &process->tasks[t];
+        if (task->is_detailed)
+            most = fmax(most, 1 - view_wanted_s(task->oncpu_s, task->wait_s) / view->wall_s);
+        any = any || task->is_detailed;
+    }
+    return any ? most : 1;
+}
+
+static bool is_memory_lacking(const struct host *host)
+{
+    for (size_t i = 0; i < host->nmemories; i++)
+        if (is_lacking(host, &host->memories[i]))
+            return true;
+    return false;
+}
+
+/*
+ * The pressure is that of the whole machine; it is theirs if most of the traffic is. Pages that are
+ * read again for lack of memory are no fault of the storage.
+ */
+void check_storage(struct checker *checker)
+{
+    static const double waits_least = 0.2, part_least = 0.1, traffic_least = 0.5;
+    const struct view *view = checker->view;
+    const struct host *host = view->host;
+    const struct view_process *process, *who[FOUND_PIDS_MAX];
+    size_t n = 0;
+    double bytes = 0, blocked = 0;
+    if (!host || !(host->a_second.disk_waits_s >= waits_least) || is_memory_lacking(host))
+        return;
+    const double all_bytes = host->a_second.disk_bytes * view->wall_s;
+    for (size_t at = 0; (process = view_next_watched(view, &at)) && n < FOUND_PIDS_MAX;) {
+        if (!(process->disk_bytes > part_least * all_bytes))
+            continue;
+        bytes += process->disk_bytes;
+        blocked = fmax(blocked, blocked_share(view, process));
+        who[n++] = process;
+    }
+    const double cost = fmin(host->a_second.disk_waits_s, blocked);
+    if (!n || bytes < traffic_least * all_bytes || cost < waits_least)
+        return;
+    const char *evidence = str_fmt("threads waited for storage during %s of the time, at %s/s",
+                                   text_percent(host->a_second.disk_waits_s),
+                                   units_bytes((uint64_t)(bytes / view->wall_s)));
+    struct finding_parts parts = finding_parts_bad(cost, who, n, evidence, "iostat -dx 1 5");
+    parts.severity = FINDING_DOUBT;
+    checker_report(checker, &parts,
+                   "the storage is the limit: %s. Read ahead with more loaders or larger reads, "
+                   "or keep the data in memory or on faster storage.",
+                   evidence);
+}
+
 /* GPUs. Pure. */
 
 /* Returns text. `bdf`: the GPU of the finding; without -i, a reset would hit all GPUs. */
@@ -303,110 +361,4 @@ void check_gpus(struct checker *checker)
     }
     if (host)
         check_log(checker);
-}
-
-/* Processes in which every thread waits for another one. Pure. */
-
-static const char *stacks_command(int pid, bool is_python)
-{
-    const char *py_spy = is_python ? str_fmt("py-spy dump --pid %d; ", pid) : "";
-    return str_fmt("%sgdb -p %d -batch -ex 'thread apply all bt'", py_spy, pid);
-}
-
-/* Reports hung processes: bad if the process was named, else FINDING_DOUBT. */
-void check_hung(struct checker *checker)
-{
-    const struct host *host = checker->view->host;
-    for (size_t i = 0; host && i < host->hung.n; i++) {
-        const struct hung_process *hung = &host->hung.found[i];
-        const struct view_process *who = view_find(checker->view, hung->pid);
-        char threads[48] = "its only thread waits";
-        if (!who)
-            continue;
-        const char *command = stacks_command(hung->pid, hung->is_python);
-        const char *evidence =
-            str_fmt("no thread ran for %.1f s", checker->view->now_s - hung->then_s);
-        if (hung->threads > 1)
-            (void)snprintf(threads, sizeof(threads), "all %u threads wait", hung->threads);
-        struct finding_parts parts = finding_parts_bad(1, &who, 1, evidence, command);
-        parts.severity = host->hung.named ? FINDING_BAD : FINDING_DOUBT;
-        checker_report(
-            checker, &parts,
-            "hangs: %s in futex(2) without a time-out, and no other thread is left to wake %s "
-            "(%s).%s The command shows where each thread waits; it stops the process briefly.",
-            threads, hung->threads > 1 ? "one" : "it", evidence,
-            host->hung.named ? "" : " A process that waits for a signal looks the same.");
-    }
-}
-
-/* Its threads that want a CPU at times. */
-struct turns {
-    unsigned threads;
-    double per_s, cpus, most_cpus; /* most: of one thread */
-};
-
-static struct turns find_turns(const struct view *view, const struct view_process *process)
-{
-    static const double share_least = 0.01;
-    struct turns turns = {0};
-    for (size_t i = 0; i < process->ntasks; i++) {
-        const struct view_task *task = &process->tasks[i];
-        if (view_wanted_s(task->oncpu_s, task->wait_s) < share_least * view->wall_s)
-            continue;
-        turns.threads++;
-        turns.per_s += task->turns / view->wall_s;
-        turns.cpus += task->oncpu_s / view->wall_s;
-        turns.most_cpus = fmax(turns.most_cpus, task->oncpu_s / view->wall_s);
-    }
-    return turns;
-}
-
-/*
- * At nearly every instant a thread runs, seldom more, and the others sleep in futex(2), though CPUs
- * are idle. A team sleeps so too between its regions, but then none runs, or most do. One thread
- * that does most of the work is a slow stage, and long turns are one stage after the other: neither
- * is a lock. On a busy machine, threads that are woken wait for a CPU beside the one that runs.
- */
-static bool is_convoy(const struct convoy *convoy, const struct turns *turns, double idle_cpus)
-{
-    enum { LOOKS_LEAST = 50 };
-    static const double active_least = 0.8, futex_least = 0.8, idle_least = 0.3;
-    static const double cpus_most = 1.25, one_most = 0.6, turns_least_per_s = 50;
-    const double together_most = fmax(1.5, 0.4 * turns->threads);
-    return convoy->looks >= LOOKS_LEAST && turns->threads >= CONVOY_THREADS_LEAST &&
-           convoy->active >= active_least * convoy->looks &&
-           convoy->running <= together_most * convoy->active &&
-           convoy->in_futex >= futex_least * convoy->asleep && idle_cpus >= idle_least &&
-           turns->cpus <= cpus_most && turns->most_cpus <= one_most * turns->cpus &&
-           turns->per_s >= turns_least_per_s;
-}
-
-void check_convoy(struct checker *checker)
-{
-    const struct view *view = checker->view;
-    for (size_t i = 0; view->host && i < view->host->convoys.n; i++) {
-        const struct convoy *convoy = &view->host->convoys.found[i];
-        const struct view_process *who = view_find(view, convoy->pid);
-        struct bitset cpus = {0};
-        if (!who || who->start_ticks != convoy->start_ticks)
-            continue;
-        view_add_cpus(view, who, &cpus);
-        const struct turns turns = find_turns(view, who);
-        const unsigned ncpus = (unsigned)bitset_count(&cpus);
-        if (!is_convoy(convoy, &turns, view_idle_s(view, &cpus) / view->wall_s))
-            continue;
-        const char *evidence = str_fmt("%u threads use %.1f of %u CPUs in %.0f turns a second",
-                                       turns.threads, turns.cpus, ncpus, turns.per_s);
-        const struct finding_parts parts =
-            finding_parts_bad(1 - turns.cpus / fmin(turns.threads, ncpus), &who, 1, evidence,
-                              stacks_command(convoy->pid, convoy->is_python));
-        checker_report(checker, &parts,
-                       "its threads run one at a time, as behind one lock, and the others wait in "
-                       "futex(2) (%s). %s. The command shows where each waits; it stops the "
-                       "process briefly.",
-                       evidence,
-                       convoy->is_python
-                           ? "Processes help, if it is the interpreter's lock"
-                           : "Hold the lock shorter, or shard it: more threads bring nothing");
-    }
 }

@@ -286,15 +286,16 @@ struct escape {
     const struct view_process *who[FOUND_PIDS_MAX]; /* it, and the leads of those groups */
 };
 
-/* True if the user asked its OpenMP runtime to bind its threads. */
-static bool is_bound_by_setting(const struct view_process *process)
+const char *check_binding_setting(const struct view_process *process)
 {
     static const char *const names[] = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY",
                                         "KMP_AFFINITY"};
-    bool is_one = false;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        is_one |= view_setting(process, names[i]) != NULL;
-    return is_one;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *value = view_setting(process, names[i]);
+        if (value && strcasecmp(value, "false") != 0 && strcmp(value, "disabled") != 0)
+            return names[i];
+    }
+    return NULL;
 }
 
 static void find_outside(const struct view *view, struct escape *escape)
@@ -422,7 +423,7 @@ void check_escape(struct checker *checker)
         struct escape escape = {.process = &view->processes[i]};
         bool is_loss;
         if (checker->group_of[i] < 0 || escape.process->mask < 0 ||
-            is_bound_by_setting(escape.process) || view_is_throttled(view, escape.process))
+            check_binding_setting(escape.process) || view_is_throttled(view, escape.process))
             continue;
         find_outside(view, &escape);
         if (!escape.n || !find_victims(checker, &escape))

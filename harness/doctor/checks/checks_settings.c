@@ -257,6 +257,27 @@ static bool has_context(const struct view *view, const struct view_process *proc
            !(parent && parent->gpu_device && has_command_of(process, parent));
 }
 
+/*
+ * The wait of all groups on its CPUs, as a share: a thread that spins may itself keep its CPU. 0:
+ * it is not the spinning thread that they lack.
+ */
+static double crowd_share(const struct checker *checker, size_t group, double spinning_s)
+{
+    static const double spinning_least = 0.1;
+    double oncpu_s = 0, wait_s = 0;
+    bool *in = calloc(checker->ngroups, sizeof(*in));
+    if (in)
+        (void)check_find_overlapping(checker, group, in);
+    for (size_t g = 0; in && g < checker->ngroups; g++) {
+        oncpu_s += in[g] ? checker->groups[g].oncpu_s : 0;
+        wait_s += in[g] ? checker->groups[g].wait_s : 0;
+    }
+    free(in);
+    return check_waits(checker->view, oncpu_s, wait_s) && spinning_s >= spinning_least * oncpu_s
+               ? check_wait_share(oncpu_s, wait_s)
+               : 0;
+}
+
 /* One or two threads of a process wait for a GPU; a computing team has as many threads as CPUs. */
 void check_spin_wait(struct checker *checker)
 {
@@ -267,14 +288,14 @@ void check_spin_wait(struct checker *checker)
         char command[COMMAND_MAX] = "";
         if (checker->group_of[i] < 0 || !process->about || !has_context(view, process))
             continue;
-        const struct check_group *group = &checker->groups[checker->group_of[i]];
-        unsigned n = count_spinning(view, process);
-        if (!n || n > WAITERS_MOST || !check_waits(view, group->oncpu_s, group->wait_s))
+        const unsigned n = count_spinning(view, process);
+        const double share =
+            crowd_share(checker, (size_t)checker->group_of[i], view_oncpu_s(process));
+        if (!n || n > WAITERS_MOST || share <= 0)
             continue;
-        double share = check_wait_share(group->oncpu_s, group->wait_s);
         const char *evidence =
-            str_fmt("%u thread%s in user mode all the time, a context on a GPU, %s of the time it "
-                    "wanted to run waited",
+            str_fmt("%u thread%s in user mode all the time, a context on a GPU; workers on these "
+                    "CPUs waited for %s of the time that they wanted to run",
                     n, n == 1 ? "" : "s", text_percent(share));
         widen_spinning(checker, (size_t)checker->group_of[i], process, command, sizeof(command));
         const struct finding_parts parts = {.severity = FINDING_DOUBT,

@@ -75,9 +75,12 @@ static const char *const settings[] = {
     "OMPI_MCA_mpi_yield_when_idle",
     "OMPI_MCA_mpi_oversubscribe",
     "PMI_",
+    "MPI_LOCALRANKID",
+    "CONTEND_WORKER",
     "PMIX_NAMESPACE",
     "PMIX_RANK",
     "SLURM_JOB_ID",
+    "SLURM_LOCALID",
     "SLURM_PROCID",
     "SLURM_STEP_ID",
     "KUBERNETES_SERVICE_HOST",
@@ -92,9 +95,29 @@ static void add_runtime(struct view_about *about, const char *path)
         proc_copy_text(about->runtimes[about->nruntimes++], VIEW_PATH_MAX, path);
 }
 
+/*
+ * The interpreter's lock is in the data of the file that has the interpreter; its zeroed part is an
+ * anonymous mapping behind the file's. A library comes after the program that uses it.
+ */
+static void note_python(const char *line, const char *path, const char **last,
+                        struct view_about *about)
+{
+    char *end;
+    const uint64_t start = strtoull(line, &end, 16);
+    const char *name = path ? strrchr(path, '/') + 1 : "";
+    const bool is_python = strncmp(name, "python", 6) == 0 || strncmp(name, "libpython", 9) == 0;
+    if (is_python && (!*last || strcmp(*last, path) != 0)) {
+        *last = path;
+        about->python_start = start;
+    }
+    if (is_python || (!path && !strchr(line, '[') && start == about->python_end))
+        about->python_end = strtoull(end + 1, NULL, 16);
+}
+
 static void read_maps(struct reader *reader, const struct view_process *process,
                       struct view_about *about)
 {
+    const char *python = NULL;
     char *rest = NULL, *text = reader_read_long(reader, process->source.dir_fd, "maps");
     about->maps_known = text && text[0];
     if (!about->maps_known)
@@ -103,6 +126,7 @@ static void read_maps(struct reader *reader, const struct view_process *process,
         const char *path = strchr(line, '/');
         const unsigned library = path ? reader_library(path) : 0;
         about->libraries |= library;
+        note_python(line, path, &python, about);
         if (library & (LIBRARY_GOMP | LIBRARY_IOMP))
             add_runtime(about, path);
     }
@@ -241,6 +265,17 @@ int reader_read_about(struct reader *reader, struct view_process *process, struc
     read_pages(reader, process, resident_bytes, about);
     reader->view.environs_refused += process->environ_refused;
     return 0;
+}
+
+int reader_read_again(struct reader *reader, struct view_process *process, struct err *err)
+{
+    free(process->command);
+    free(process->settings);
+    free(process->about);
+    process->command = process->settings = NULL;
+    process->about = NULL;
+    int rc = reader_read_starts(reader, process, err);
+    return rc ? rc : reader_read_about(reader, process, err);
 }
 
 /* Finds processes that /proc does not show: hidepid of proc(5). */

@@ -150,6 +150,9 @@ static void read_counts(const char *root, struct host_counts *counts)
     counts->numa_moved = proc_read_count(root, "numa_pages_migrated", ' ', "/proc/vmstat");
     counts->throttles = facts_sum_throttling(root, "core_throttle_count");
     counts->throttled_s = facts_sum_throttling(root, "core_throttle_total_time_ms") / 1e3;
+    counts->disk_waits_s = proc_read_pressure_s(root, "/proc/pressure/io");
+    counts->disk_bytes = 1024 * (proc_read_count(root, "pgpgin", ' ', "/proc/vmstat") +
+                                 proc_read_count(root, "pgpgout", ' ', "/proc/vmstat"));
 }
 
 static double read_mhz(const char *root, int os_cpu, const char *file)
@@ -238,6 +241,8 @@ int host_finish(const struct view *view, struct host *host, struct err *err)
     gained->numa_moved = (now.numa_moved - host->then.numa_moved) / view->wall_s;
     gained->throttles = (now.throttles - host->then.throttles) / view->wall_s;
     gained->throttled_s = (now.throttled_s - host->then.throttled_s) / view->wall_s;
+    gained->disk_waits_s = (now.disk_waits_s - host->then.disk_waits_s) / view->wall_s;
+    gained->disk_bytes = (now.disk_bytes - host->then.disk_bytes) / view->wall_s;
     host_finish_memory(view, host);
     hung_finish(view, host->root, &host->hung);
     read_clocks(view, host);
@@ -436,4 +441,29 @@ int reader_read_gpus(struct reader *reader, size_t *users, struct err *err)
         *users += reader->view.processes[i].gpus != 0;
     free(all);
     return rc;
+}
+
+void processes_find_gpus(struct reader *reader)
+{
+    bool any = false;
+    size_t users;
+    struct err why;
+    for (size_t i = 0; i < reader->view.nprocesses; i++) {
+        const struct view_about *about = reader->view.processes[i].about;
+        any = any || reader->view.processes[i].gpus || (about && about->libraries & LIBRARY_CUDA);
+    }
+    if (any)
+        (void)reader_read_gpus(reader, &users, &why);
+}
+
+int processes_watch_gpu_users(struct reader *reader, struct err *err)
+{
+    size_t users;
+    int rc = reader_read_gpus(reader, &users, err);
+    if (!rc && !users)
+        rc = err_set(err, -ESRCH, "NVML lists no GPU process that is here: %s",
+                     reader->view.hidden.any
+                         ? "/proc hides processes of other users (hidepid); root sees them"
+                         : "in a container it may not; name them with --pid");
+    return rc ? rc : reader_watch_gpu_users(reader, err);
 }

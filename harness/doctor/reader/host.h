@@ -47,11 +47,13 @@ struct host_memory {
 
 enum { HOST_MEMORIES_MAX = 16, HOST_CPUS_MAX = 64 };
 
-/* Counters; after host_finish, `a_second` has their growth per second. */
+/* Counters; after host_finish, `a_second` has their growth per second. NaN = unknown. */
 struct host_counts {
     double numa_faults, numa_moved; /* from /proc/vmstat: hint faults, pages moved */
     double throttles;               /* thermal throttling events */
     double throttled_s;             /* seconds throttled, summed over CPUs */
+    double disk_waits_s;            /* PSI "some" of storage: a task waited for it */
+    double disk_bytes;              /* read from and written to storage */
 };
 
 /* A CPU of a worker; NaN = unknown. */

@@ -197,18 +197,35 @@ void hung_look(const struct view *view, const char *root, struct hung *hung)
     }
 }
 
+static bool has_python(const struct view_process *process)
+{
+    return process->about && process->about->python_end;
+}
+
+/* The futexes of the interpreter's lock are in its own data, those of other locks on the heap. */
+static bool waits_for_python(const struct view_about *about, const char *syscall)
+{
+    char *at;
+    const bool is_futex = strtoul(syscall, &at, 10) == SYS_futex;
+    const uint64_t address = strtoull(at, NULL, 16);
+    return is_futex && about && address >= about->python_start && address < about->python_end;
+}
+
 /* False: a thread has ended, or may not be traced. */
 static bool look_at_threads(const struct view_process *process, const struct proc_sampler *at,
                             struct convoy *convoy)
 {
-    enum { THREADS_MOST = 32 };
+    enum { THREADS_MOST = 32, TASKS_MOST = 64 };
     unsigned running = 0, seen = 0;
-    for (size_t i = 0; i < process->ntasks && seen < THREADS_MOST; i++) {
+    for (size_t i = 0; i < process->ntasks && i < TASKS_MOST && seen < THREADS_MOST; i++) {
         char text[256];
-        if (!process->tasks[i].is_detailed)
+        if (!process->tasks[i].is_detailed && !has_python(process))
             continue;
         if (!proc_sampler_read(at, process->tasks[i].tid, "syscall", text, sizeof(text)))
             return false;
+        convoy->in_python += waits_for_python(process->about, text);
+        if (!process->tasks[i].is_detailed)
+            continue;
         bool runs = strncmp(text, "running", strlen("running")) == 0;
         running += runs;
         convoy->in_futex += !runs && strtoul(text, NULL, 10) == SYS_futex;
@@ -227,8 +244,11 @@ static bool may_be_convoy(const struct view *view, const struct view_process *pr
     unsigned busy = 0;
     for (size_t i = 0; i < process->ntasks; i++)
         busy += process->tasks[i].is_detailed;
-    return process->watched && busy >= CONVOY_THREADS_LEAST && view_is_busy(view, process) &&
-           view_oncpu_s(process) <= cpus_most * view->wall_s;
+    if (!process->watched || !view_is_busy(view, process))
+        return false;
+    return has_python(process)
+               ? process->ntasks > 1
+               : busy >= CONVOY_THREADS_LEAST && view_oncpu_s(process) <= cpus_most * view->wall_s;
 }
 
 static struct convoy *find_convoy(struct convoys *convoys, const struct view_process *process,

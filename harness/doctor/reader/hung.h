@@ -45,12 +45,12 @@ void hung_finish(const struct view *view, const char *root, struct hung *hung);
 bool hung_read_wait(const char *syscall, uint32_t *joins);
 
 /*
- * Processes whose busy threads may take turns at one lock: what these threads do at many instants.
- * A running thread is one that runs or waits for a CPU.
+ * Processes whose busy threads may take turns at one lock, as all with a Python interpreter: what
+ * these threads do at many instants. A running thread is one that runs or waits for a CPU.
  *
  *   convoys_look(&view, "", &convoys);   // once a second
  */
-enum { CONVOYS_MOST = 4, CONVOY_THREADS_LEAST = 3 };
+enum { CONVOYS_MOST = 8, CONVOY_THREADS_LEAST = 3 };
 
 struct convoys {
     size_t n;
@@ -61,6 +61,7 @@ struct convoys {
         unsigned looks, active; /* instants; those at which a thread ran */
         unsigned running;       /* sums over all instants, of threads that run */
         unsigned asleep, in_futex;
+        unsigned in_python; /* all threads, busy or not, that wait for the interpreter's lock */
     } found[CONVOYS_MOST];
 };
 

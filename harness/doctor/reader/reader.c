@@ -148,23 +148,34 @@ static void drop_ended(struct view *view)
     view->nprocesses = kept;
 }
 
-static int list_processes(struct reader *reader, bool mark, struct err *err)
+/* With READER_MASKS, only new and watched ones are read: many machines have thousands. */
+static int list_processes(struct reader *reader, enum reader_scope scope, bool mark,
+                          struct err *err)
 {
     struct view *view = &reader->view, sorted = {0}; /* the processes known before */
-    size_t before = view->nprocesses;
     int rc = 0;
-    for (size_t i = 0; i < before; i++)
-        view->processes[i].source.is_listed = read_process(reader, &view->processes[i], mark);
+    for (size_t i = 0; i < view->nprocesses; i++) {
+        struct view_process *process = &view->processes[i];
+        process->source.is_listed =
+            (scope == READER_MASKS && !process->watched) || read_process(reader, process, mark);
+    }
     drop_ended(view);
-    before = view->nprocesses;
+    const size_t before = view->nprocesses;
+    for (size_t i = 0; i < before; i++)
+        view->processes[i].source.is_listed = view->processes[i].watched;
     DIR *all = file_open_folder(reader->proc_fd, ".");
     for (pid_t pid; (pid = task_next(&all));) {
         sorted.nprocesses = before;
         sorted.processes = view->processes;
-        if (!rc && !view_find(&sorted, pid))
+        struct view_process *known = view_find(&sorted, pid);
+        if (known)
+            known->source.is_listed = true;
+        else if (!rc)
             rc = add_process(reader, pid, err);
     }
-    if (view->nprocesses > before)
+    const bool has_new = view->nprocesses > before;
+    drop_ended(view);
+    if (has_new)
         qsort(view->processes, view->nprocesses, sizeof(view->processes[0]), by_pid);
     return rc;
 }
@@ -196,7 +207,7 @@ int reader_open(const char *root, struct reader *reader, struct err *err)
         return err_sys(err, -errno, "cannot read %.150s", path);
     int rc = reader_open_machine(reader, err);
     if (!rc)
-        rc = list_processes(reader, true, err);
+        rc = list_processes(reader, READER_WHOLE, true, err);
     if (!rc && !reader->view.nprocesses)
         rc = err_set(err, -EIO, "%.150s has no processes: is it mounted?", path);
     if (!rc)
@@ -216,15 +227,6 @@ void reader_close(struct reader *reader)
     *reader = (struct reader){.proc_fd = -1};
 }
 
-static void read_masks(struct reader *reader, struct view_process *process)
-{
-    for (size_t t = 0; t < process->ntasks; t++)
-        process->tasks[t].mask = reader_mask(reader, process, process->tasks[t].tid);
-    process->mask = reader_mask(reader, process, process->pid);
-    const struct view_process *parent = view_find(&reader->view, process->parent);
-    process->parent_mask = parent ? reader_mask(reader, parent, parent->pid) : -1;
-}
-
 /* Keeps the folder of the process open: later reads cannot hit a process that reuses the pid. */
 static int watch(struct reader *reader, struct view_process *process, struct err *err)
 {
@@ -239,8 +241,9 @@ static int watch(struct reader *reader, struct view_process *process, struct err
     if (process->source.dir_fd < 0 || !reader_list_tasks(process))
         return 0;
     process->watched = true;
+    reader_read_disk(process, true);
     reader_read_tasks(reader, process, true);
-    read_masks(reader, process);
+    (void)reader_read_masks(reader, process);
     int rc = reader_read_starts(reader, process, err);
     if (!rc)
         rc = reader_read_weights(reader, process, err);
@@ -354,7 +357,7 @@ static void read_one(struct reader *reader, struct view_process *process, enum r
     if (process->source.lost_task && scope == READER_WHOLE && reader_list_tasks(process))
         reader_read_tasks(reader, process, mark);
     if (scope == READER_WHOLE)
-        read_masks(reader, process);
+        (void)reader_read_masks(reader, process);
 }
 
 static void read_watched(struct reader *reader, enum reader_scope scope, bool mark)
@@ -365,6 +368,8 @@ static void read_watched(struct reader *reader, enum reader_scope scope, bool ma
         /* An ended process is dropped at the next whole tick. */
         if (process->watched && (scope == READER_WHOLE || read_process(reader, process, mark)))
             read_one(reader, process, scope, mark);
+        if (process->watched && scope == READER_WHOLE)
+            reader_read_disk(process, mark);
     }
 }
 
@@ -383,12 +388,35 @@ static int read_others(struct reader *reader, struct err *err)
     return rc;
 }
 
+/* Times cost more than masks: they are read in three ticks after a change, and in one of ten. */
+static int tick_masks(struct reader *reader, struct err *err)
+{
+    enum { SETTLED = 3, RARELY = 10 };
+    bool changed = false;
+    int rc = list_processes(reader, READER_MASKS, false, err);
+    for (size_t i = 0; i < reader->view.nprocesses; i++) {
+        struct view_process *process = &reader->view.processes[i];
+        if (process->watched && process->threads != process->ntasks)
+            (void)reader_list_tasks(process);
+        changed |= process->watched && reader_read_masks(reader, process);
+    }
+    reader->quiet_ticks = changed ? 0 : reader->quiet_ticks + 1;
+    reader->has_times = reader->quiet_ticks < SETTLED || reader->quiet_ticks % RARELY == 0;
+    if (reader->has_times)
+        read_watched(reader, READER_WATCHED, false);
+    return rc ? rc : watch_children(reader, err);
+}
+
 static int tick(struct reader *reader, enum reader_scope scope, bool mark, struct err *err)
 {
     int rc = 0;
     struct view *view = &reader->view;
+    if (scope == READER_MASKS && reader->has_times)
+        reader_roll(reader);
     reader->tick_ns = clock_now_ns();
     if (mark) {
+        reader->has_times = true;
+        reader->quiet_ticks = 0;
         reader->mark_ns = reader->tick_ns;
         reader->own_mark_ns = clock_thread_cpu_ns();
     }
@@ -397,12 +425,14 @@ static int tick(struct reader *reader, enum reader_scope scope, bool mark, struc
     if (scope == READER_WHOLE)
         rc = reader_read_machine(reader, mark, err);
     if (!rc && scope == READER_WHOLE)
-        rc = list_processes(reader, mark, err);
+        rc = list_processes(reader, scope, mark, err);
     if (!rc && scope == READER_WHOLE)
         rc = watch_children(reader, err);
     if (!rc && scope == READER_WHOLE)
         rc = read_others(reader, err);
-    if (!rc) {
+    if (!rc && scope == READER_MASKS)
+        rc = tick_masks(reader, err);
+    else if (!rc) {
         read_watched(reader, scope, mark);
         reader_read_cgroups(reader, mark);
         if (reader->samples && !mark && !reader->root[0]) {
@@ -449,31 +479,6 @@ static int parse(const struct opt_texts *texts, pid_t pids[OPT_TEXTS_MOST], stru
         pids[i] = (pid_t)pid;
     }
     return 0;
-}
-
-void processes_find_gpus(struct reader *reader)
-{
-    bool any = false;
-    size_t users;
-    struct err why;
-    for (size_t i = 0; i < reader->view.nprocesses; i++) {
-        const struct view_about *about = reader->view.processes[i].about;
-        any = any || reader->view.processes[i].gpus || (about && about->libraries & LIBRARY_CUDA);
-    }
-    if (any)
-        (void)reader_read_gpus(reader, &users, &why);
-}
-
-int processes_watch_gpu_users(struct reader *reader, struct err *err)
-{
-    size_t users;
-    int rc = reader_read_gpus(reader, &users, err);
-    if (!rc && !users)
-        rc = err_set(err, -ESRCH, "NVML lists no GPU process that is here: %s",
-                     reader->view.hidden.any
-                         ? "/proc hides processes of other users (hidepid); root sees them"
-                         : "in a container it may not; name them with --pid");
-    return rc ? rc : reader_watch_gpu_users(reader, err);
 }
 
 int processes_watch(const struct opt_texts *texts, bool gpu_procs, struct reader *reader,

@@ -35,6 +35,8 @@ struct reader {
     double pressure_then_s;
     uint64_t mark_ns, own_mark_ns, tick_ns;
     bool counts_migrations; /* set it to count migrations of tasks with detailed reads */
+    bool has_times;         /* the last tick read the times of tasks */
+    unsigned quiet_ticks;   /* ticks of masks since one has changed */
     bool samples;           /* set it to sample busy tasks (samples.c) */
 };
 
@@ -69,6 +71,8 @@ int reader_watch_gpu_users(struct reader *reader, struct err *err);
 
 /* The extent of a tick. */
 enum reader_scope {
+    READER_MASKS,   /* new processes, tasks of watched ones and their masks, at times their times;
+                       it moves the mark itself */
     READER_WATCHED, /* watched processes, their tasks, and cgroup counters */
     READER_WHOLE    /* also other processes, CPUs, masks */
 };
@@ -77,7 +81,10 @@ enum reader_scope {
 int reader_mark(struct reader *reader, struct err *err);
 int reader_tick(struct reader *reader, enum reader_scope scope, struct err *err);
 
-/* Moves the mark to the last tick, which must be a whole one. Reads nothing. */
+/* Reads again what a process was started with and has loaded since. -ENOMEM only. */
+int reader_read_again(struct reader *reader, struct view_process *process, struct err *err);
+
+/* Moves the mark to the last tick; of machine and cgroups, to the last whole one. Reads nothing. */
 void reader_roll(struct reader *reader);
 
 /* Resolves the processes that the command line of doctor names. */

@@ -20,12 +20,17 @@ char *reader_read_long(struct reader *reader, int dir_fd, const char *name);
 /* Index in view.masks of the mask of a task; -1 = unknown. */
 int reader_mask(struct reader *reader, const struct view_process *process, pid_t tid);
 
+/* Reads the masks of its tasks, of the process and of its parent. True: one has changed. */
+bool reader_read_masks(struct reader *reader, struct view_process *process);
+
 /* Lists the tasks of a process; false: the process is gone. */
 bool reader_list_tasks(struct view_process *process);
 /* Reads times; `mark`: differences start here. reader_mark_tasks starts them at the last read. */
 void reader_read_tasks(struct reader *reader, struct view_process *process, bool mark);
 void reader_mark_tasks(const struct reader *reader, struct view_process *process);
 void reader_close_tasks(struct view_process *process);
+/* Reads the traffic with storage; needs the right to trace the process. */
+void reader_read_disk(struct view_process *process, bool mark);
 
 /*
  * Starts sampling busy tasks of watched processes; reader_finish_samples adds the results to the

@@ -70,6 +70,7 @@ static void add_task(struct view_process *process, pid_t tid)
         return;
     *added = (struct view_task){.tid = tid,
                                 .mask = -1,
+                                .mask_then = -1,
                                 .cpu = -1,
                                 .source = {.is_listed = true},
                                 .migrations = NAN,
@@ -224,4 +225,45 @@ void reader_read_tasks(struct reader *reader, struct view_process *process, bool
     process->source.read_s = process->source.used_s;
     if (mark)
         reader_mark_tasks(reader, process);
+}
+
+void reader_read_disk(struct view_process *process, bool mark)
+{
+    char text[512];
+    int once = -1;
+    const bool is_known = reader_read(process->source.dir_fd, "io", &once, text, sizeof(text));
+    const double now =
+        is_known ? proc_find_number(text, "read_bytes") + proc_find_number(text, "write_bytes")
+                 : (double)NAN;
+    if (mark)
+        process->source.disk_then_bytes = now;
+    process->disk_bytes = now - process->source.disk_then_bytes;
+}
+
+/* True: it has changed. */
+static bool read_mask(struct reader *reader, const struct view_process *process,
+                      struct view_task *task)
+{
+    task->mask_then = task->mask;
+    task->mask = reader_mask(reader, process, task->tid);
+    if (task->mask != task->mask_then)
+        task->since_s = reader->view.now_s;
+    return task->mask != task->mask_then;
+}
+
+bool reader_read_masks(struct reader *reader, struct view_process *process)
+{
+    bool changed = false, lost = false;
+    for (size_t t = 0; t < process->ntasks; t++) {
+        changed |= read_mask(reader, process, &process->tasks[t]);
+        lost |= process->tasks[t].mask < 0;
+    }
+    lost = lost && reader_list_tasks(process);
+    for (size_t t = 0; t < process->ntasks && lost; t++)
+        if (process->tasks[t].mask < 0)
+            changed |= read_mask(reader, process, &process->tasks[t]);
+    process->mask = reader_mask(reader, process, process->pid);
+    const struct view_process *parent = view_find(&reader->view, process->parent);
+    process->parent_mask = parent ? reader_mask(reader, parent, parent->pid) : -1;
+    return changed;
 }

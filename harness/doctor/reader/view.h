@@ -38,13 +38,16 @@ struct view_task_source {
 struct view_task {
     int tid;
     char name[VIEW_NAME_MAX];
-    int mask;         /* index in view.masks */
-    double oncpu_s;   /* time on a CPU */
-    double wait_s;    /* time in the run queue; NaN if the kernel has no schedstat */
-    double turns;     /* how often it got a CPU; NaN without schedstat */
-    bool is_detailed; /* it was busy, so the fields below were read */
-    int cpu;          /* last CPU */
-    double user_s;    /* since its first detailed read; clock-tick resolution */
+    int mask;                   /* index in view.masks */
+    int mask_then;              /* at the last tick that read it; -1 = it is new */
+    double since_s;             /* view.now_s of the tick that saw this mask first */
+    bool outside, outside_then; /* of a plan (check_plan.h), at this look and the last */
+    double oncpu_s;             /* time on a CPU */
+    double wait_s;              /* time in the run queue; NaN if the kernel has no schedstat */
+    double turns;               /* how often it got a CPU; NaN without schedstat */
+    bool is_detailed;           /* it was busy, so the fields below were read */
+    int cpu;                    /* last CPU */
+    double user_s;              /* since its first detailed read; clock-tick resolution */
     double system_s;
     double migrations;        /* between CPUs; NaN = not read */
     char from[VIEW_FROM_MAX]; /* end of the path of the code that it began in; "" = unknown */
@@ -77,14 +80,16 @@ struct view_about {
     char runtimes[VIEW_RUNTIMES_MAX][VIEW_PATH_MAX];
     uint64_t node_bytes[VIEW_NODES_MAX]; /* its memory on each os_node */
     struct bitset mems;                  /* os_nodes that it may allocate on; empty = unknown */
+    uint64_t python_start, python_end;   /* program or library of Python, and its data; 0 = none */
 };
 
 struct view_process_source {
     int dir_fd, stat_fd;   /* 0 = none, -1 = unavailable */
     double used_s, then_s; /* CPU time so far, and at the mark */
     double read_s;         /* value of `used_s` when its tasks were read last */
-    bool lost_task;        /* a task could not be read then: it has ended */
-    bool knows_weights;    /* its cgroups and autogroup were read */
+    double disk_then_bytes;
+    bool lost_task;     /* a task could not be read then: it has ended */
+    bool knows_weights; /* its cgroups and autogroup were read */
     bool is_listed;
 };
 
@@ -107,6 +112,7 @@ struct view_process {
     int mask;          /* of its first thread; for watched processes, and others that ran */
     int parent_mask;   /* of its parent's first thread; for watched processes */
     double cpu_s;      /* of all threads, ended ones too; clock-tick resolution */
+    double disk_bytes; /* read from and written to storage; for watched processes; NaN = unknown */
     unsigned turnover; /* threads that were seen to start or to end since the mark */
     size_t ntasks, capacity;
     struct view_task *tasks;  /* owned; for watched processes */
@@ -170,6 +176,23 @@ struct view_hidden {
     int pids[VIEW_HIDDEN_MAX]; /* the first of these */
 };
 
+/* A worker of a plan that a job is to keep: `contend doctor --plan`. */
+struct view_plan_worker {
+    unsigned number, threads;
+    struct bitset cpus, nodes; /* no nodes = those of its CPUs */
+    int pid;                   /* its process, with what that started */
+    unsigned busy;             /* its threads that wanted a CPU half of the time */
+    bool narrowed;             /* see check_plan.h */
+};
+
+struct view_plan {
+    const char *file;
+    unsigned looks;
+    double began_s; /* view.now_s of the first look */
+    size_t n;
+    struct view_plan_worker *workers; /* owned */
+};
+
 struct host;
 
 struct view {
@@ -197,8 +220,9 @@ struct view {
     size_t nnodes;
     struct bitset node_cpus[VIEW_NODES_MAX]; /* by os_node; nnodes = the largest + 1 */
     struct bitset memory_nodes;              /* os_nodes that have memory; empty = unknown */
-    const struct host *host; /* borrowed: state of the machine (host.h); NULL = not read */
-    double own_s;            /* CPU time that the reader used since the mark */
+    const struct host *host;      /* borrowed: state of the machine (host.h); NULL = not read */
+    const struct view_plan *plan; /* borrowed; NULL = none to keep */
+    double own_s;                 /* CPU time that the reader used since the mark */
 };
 
 void view_free(struct view *view);

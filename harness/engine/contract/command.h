@@ -28,6 +28,7 @@ struct command_options {
     const char *load;           /* words of a client: the command is its server; NULL = no server */
     const char *ready;          /* when the client starts (command_load.h) */
     int64_t load_cores;         /* of all clients; 0 = contend chooses */
+    bool keep;                  /* the server is started once, for all placements */
 };
 
 /* clang-format off */
@@ -70,7 +71,10 @@ struct command_options {
              .level = OPT_RARE),                                                                   \
     OPT_INT("load-cores", owner, member.load_cores, NULL, 1, BITSET_BITS, "K",                     \
             "Cores that only the clients use (default: one in eight, if every worker keeps one)",  \
-            .level = OPT_RARE)
+            .level = OPT_RARE),                                                                    \
+    OPT_FLAG("keep", owner, member.keep, NULL,                                                     \
+             "With --load: start the server once, and move its threads from placement to placement", \
+             .level = OPT_RARE)
 /* clang-format on */
 
 /* One worker's copy of the command. Zeroed = no command. */

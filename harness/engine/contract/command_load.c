@@ -212,6 +212,8 @@ int command_check_load(const struct command_options *options, struct err *err)
 {
     if (!options->load && (options->ready || options->load_cores))
         return err_set(err, -EINVAL, "--ready and --load-cores need --load, the client's command");
+    if (options->keep && !options->load)
+        return err_set(err, -EINVAL, "--keep needs --load: it keeps a server between placements");
     if (options->load && !options->ready)
         return err_set(err, -EINVAL,
                        "--load needs --ready, which says when the server is up, as tcp:{port}");

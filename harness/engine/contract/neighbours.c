@@ -29,6 +29,8 @@ static int parse_words(struct neighbour *job, struct err *err)
                      cli.help ? "--help" : cli.positional[0]);
     if (!rc && job->options.slo)
         rc = err_set(err, -EINVAL, "--slo is not for one of several jobs: see --protect");
+    if (!rc && job->options.keep)
+        rc = err_set(err, -EINVAL, "--keep is not for one of several jobs");
     return rc ? rc : command_check(&job->options, err);
 }
 

@@ -29,6 +29,8 @@ enum { SAMPLE_LEAST_MS = 20, SAMPLE_MOST_MS = 2000, SAMPLE_COST_SHARE = 100 };
 enum { HELPERS_END_MS = 300 };
 /* Lines printed while the worker was away from its command for longer are no steps. */
 enum { STALE_LINES_MS = 50 };
+/* How often a worker that waits for orders looks for them. */
+enum { REST_MS = 20 };
 static const uint64_t ms_ns = 1000000;
 
 struct run {
@@ -359,14 +361,35 @@ static int open_outputs(struct run *run)
     return rc ? rc : command_output_open(&run->output, of_client, run->ctx->err);
 }
 
+/* Moves a server that is kept, and counts anew. */
+static int move_server(struct run *run)
+{
+    const struct bitset *cpus = &run->orders->cpus;
+    memset(&run->measured, 0, sizeof(run->measured));
+    run->numbers.repeated = 0;
+    for (size_t i = 0; i < run->numbers.n; i++)
+        run->numbers.all[i].sum = 0;
+    int rc = process_bind_tree(getpid(), cpus);
+    tree_end(&run->tree);
+    run->tree = (struct tree){0};
+    tree_begin_running(&run->tree, cpus);
+    return rc ? err_sys(run->ctx->err, rc, "the server cannot be moved to CPUs %s",
+                        bitset_format(cpus))
+              : 0;
+}
+
 /* Starts the server, whose client is then what is measured. */
 static int setup_server(struct run *run)
 {
-    const struct user_command *command = &run->orders->command;
-    int rc = bitset_parse(command->load_cpus, &run->cpus, run->ctx->err);
-    tree_begin(&run->tree, &run->orders->cpus);
+    const struct command_orders *orders = run->orders;
+    const bool keeps = orders->command.options.keep;
+    int rc = bitset_parse(orders->command.load_cpus, &run->cpus, run->ctx->err);
+    tree_begin(&run->tree, &orders->cpus);
     if (!rc)
-        rc = command_server_start(&run->server, command, &run->orders->cpus, run->ctx->err);
+        rc = command_server_start(&run->server, &orders->command,
+                                  keeps ? &orders->start_cpus : &orders->cpus, run->ctx->err);
+    if (!rc && keeps)
+        rc = move_server(run);
     if (!rc)
         sample_tree(run);
     return rc;
@@ -389,6 +412,8 @@ static int command_setup(struct bench_ctx *ctx)
 {
     if (!ctx->command)
         return err_set(ctx->err, -EINVAL, "no command: 'contend run -- COMMAND' runs one");
+    if (ctx->state)
+        return move_server(ctx->state);
     struct run *run = ctx->state = calloc(1, sizeof(*run));
     if (!run)
         return err_set(ctx->err, -ENOMEM, "no memory for a command");
@@ -451,6 +476,16 @@ static void command_teardown(struct bench_ctx *ctx)
     command_numbers_free(&run->numbers);
     free(run);
     ctx->state = NULL;
+}
+
+void command_bench_rest(struct bench_ctx *ctx, const _Atomic uint32_t *orders)
+{
+    struct command_output *output = &((struct run *)ctx->state)->server.output;
+    while (!atomic_load(orders)) {
+        struct pollfd fd = {.fd = output->fd, .events = POLLIN};
+        (void)poll(&fd, 1, REST_MS);
+        command_output_read(output);
+    }
 }
 
 #define COMMAND                                                                                    \

@@ -47,10 +47,14 @@ struct command_orders {
     struct user_command command;
     struct command_report *report;
     struct bitset cpus;           /* to bind it to */
+    struct bitset start_cpus;     /* with --keep, where its server starts */
     const _Atomic uint32_t *stop; /* 1 = other workers need no more load */
 };
 
 /* NULL if none of these benchmarks has the name. */
 const struct bench *command_bench_find(const char *name);
+
+/* With --keep: waits, with the server, until *orders is not 0. */
+void command_bench_rest(struct bench_ctx *ctx, const _Atomic uint32_t *orders);
 
 #endif

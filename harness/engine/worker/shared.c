@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -52,6 +53,18 @@ struct shared *shared_create(unsigned nworkers, int *fd, struct err *err)
     shared->nworkers = nworkers;
     atomic_store(&shared->event_fd, -1);
     return shared;
+}
+
+int shared_clear(struct shared *shared, int fd, struct err *err)
+{
+    const unsigned nworkers = shared->nworkers;
+    const int event_fd = atomic_load(&shared->event_fd);
+    if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)shared_size(nworkers)))
+        return err_sys(err, -errno, "the memory shared with workers cannot be emptied");
+    shared->magic = magic();
+    shared->nworkers = nworkers;
+    atomic_store(&shared->event_fd, event_fd);
+    return 0;
 }
 
 struct shared *shared_attach(int fd, struct err *err)

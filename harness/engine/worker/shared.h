@@ -124,6 +124,12 @@ enum worker_state {
 };
 const char *worker_state_name(enum worker_state state);
 
+enum orders {
+    ORDERS_NONE, /* wait, with the server */
+    ORDERS_NEXT, /* here are those of another observation */
+    ORDERS_END
+};
+
 struct shared_worker {
     /* Orders, written before the launch. */
     char bench[SHARED_BENCH_NAME_MAX];
@@ -134,7 +140,9 @@ struct shared_worker {
     enum device device;
     char pci_bdf[PCI_BDF_MAX];
     uint64_t seed, round_seed;
-    _Atomic uint32_t warm; /* futex: 1 = may warm up */
+    struct bitset start_cpus; /* of a server that is kept */
+    _Atomic uint32_t warm;    /* futex: 1 = may warm up */
+    _Atomic uint32_t orders;  /* to a kept worker that has finished: enum orders */
 
     /* Report: written by the worker alone, which may end in the middle of a write. */
     _Atomic uint32_t state;                 /* enum worker_state */
@@ -183,6 +191,9 @@ struct shared *shared_create(unsigned nworkers, int *fd, struct err *err);
 
 /* Worker: maps inherited shared memory and checks that it is of this build. NULL with err. */
 struct shared *shared_attach(int fd, struct err *err);
+
+/* Parent: empties it for another observation by workers that wait for orders. */
+int shared_clear(struct shared *shared, int fd, struct err *err);
 
 void shared_destroy(struct shared *shared);
 

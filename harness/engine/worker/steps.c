@@ -59,8 +59,9 @@ int steps_warm_up_one_shot(struct worker *w)
     uint64_t end_ns = clock_now_ns() + (uint64_t)(w->shared->warmup_s * 1e9);
     struct sample sample = {0};
     int rc = 0;
-    while (!rc && clock_now_ns() < end_ns) {
+    while (!rc && (w->is_cold || clock_now_ns() < end_ns)) {
         rc = run_once(w, &sample);
+        w->is_cold = false;
         w->step_ns = sample.elapsed_ns;
     }
     return rc;

@@ -22,6 +22,7 @@ struct worker {
     struct barrier_rank barrier_rank;
     struct peers peers;
     const struct mpi_ops *mpi; /* not NULL: a thread of the rank's process */
+    bool is_cold;              /* the first step is a warm-up: its kept server was just started */
     struct perf perf;
     struct stage_clock stages;
     double stage_ns;  /* shortest mean time between clock reads in an uncounted step */
@@ -35,7 +36,8 @@ struct worker {
  */
 int steps_warm_up(struct worker *w);
 
-/* Whole runs are warmed up only if the user asks for it, and are long enough for any clock. */
+/* Whole runs are warmed up only if the user asks for it, or a kept server is new; they are long
+ * enough for any clock. */
 int steps_warm_up_one_shot(struct worker *w);
 
 /*

@@ -99,7 +99,7 @@ static int binding_read_back_threads(struct shared_worker *slot, bool all)
             continue;
         bitset_or(&slot->cpus_actual, &mask);
         bitset_or(&slot->cpus_threads, &mask);
-        if (!bitset_subset(&mask, &slot->plan.cpus))
+        if (!affinity_keeps(&mask, &slot->plan.cpus))
             rc = compare_cpus(&slot->plan.cpus, &mask, "in a thread", &slot->err);
     }
     return rc;
@@ -197,6 +197,11 @@ static void report_end(struct worker *w, int rc)
         shared_set_state(w->shared, w->slot, rc ? WORKER_FAILED : WORKER_FINISHED);
 }
 
+static bool keeps(const struct worker *w)
+{
+    return w->command_orders.command.options.keep;
+}
+
 static int run_bench(struct worker *w)
 {
     int rc = w->bench->probe ? w->bench->probe(&w->ctx) : 0;
@@ -207,7 +212,8 @@ static int run_bench(struct worker *w)
         rc = run_phases(w);
     if (rc) /* before bench_close: a communicator that lost a rank can hang there */
         report_end(w, rc);
-    bench_close(w->bench, &w->ctx);
+    if (rc || !keeps(w))
+        bench_close(w->bench, &w->ctx);
     return rc;
 }
 
@@ -235,6 +241,7 @@ static void fill_context(struct worker *w)
 {
     struct shared_worker *slot = w->slot;
     w->ctx = (struct bench_ctx){
+        .state = w->ctx.state,
         .params = slot->params,
         .worker = slot->index,
         .workers = slot->team,
@@ -258,6 +265,8 @@ static void fill_context(struct worker *w)
     };
     w->command_orders.report = &slot->command;
     w->command_orders.cpus = slot->plan.cpus;
+    w->command_orders.start_cpus = slot->start_cpus;
+    w->is_cold = keeps(w) && !w->ctx.state;
     w->command_orders.stop = &w->shared->stop;
     if (w->command_orders.command.argv && w->bench->runs_command)
         w->ctx.command = &w->command_orders;
@@ -275,12 +284,8 @@ static void fill_context(struct worker *w)
 }
 
 /* Runs a bound worker until its last report. */
-static void serve(struct worker *w)
+static void serve_once(struct worker *w)
 {
-    char name[32];
-    (void)snprintf(name, sizeof(name), "contend-w%u", (unsigned)(w->slot - w->shared->worker));
-    (void)prctl(PR_SET_NAME, name);
-
     w->slot->pid = getpid();
     shared_set_state(w->shared, w->slot, WORKER_SETUP);
     if (!w->bench) {
@@ -288,14 +293,39 @@ static void serve(struct worker *w)
         shared_set_state(w->shared, w->slot, WORKER_FAILED);
         return;
     }
-    perf_open(&w->perf);
     w->stages.on = true;
     w->stage_ns = INFINITY;
     fill_context(w);
-    int rc = binding_read_back(w->slot, w->mpi);
+    int rc = binding_read_back(w->slot, w->mpi || w->ctx.state);
     if (!rc)
         rc = run_bench(w);
     report_end(w, rc);
+}
+
+/* False: it is done, and so is a server that was kept. */
+static bool take_orders(struct worker *w)
+{
+    if (!w->ctx.state)
+        return false;
+    command_bench_rest(&w->ctx, &w->slot->orders);
+    if (atomic_exchange(&w->slot->orders, ORDERS_NONE) == ORDERS_END) {
+        bench_close(w->bench, &w->ctx);
+        return false;
+    }
+    w->barrier_rank.next = 0;
+    (void)launch_bind(&w->slot->plan, &w->slot->err); /* is read back */
+    return true;
+}
+
+static void serve(struct worker *w)
+{
+    char name[32];
+    (void)snprintf(name, sizeof(name), "contend-w%u", (unsigned)(w->slot - w->shared->worker));
+    (void)prctl(PR_SET_NAME, name);
+    perf_open(&w->perf);
+    do
+        serve_once(w);
+    while (take_orders(w));
     perf_close(&w->perf);
 }
 

@@ -79,6 +79,11 @@ void cpu_priority_take(struct cpu_priority *to, const struct cpu_priority *from)
     to->policy = from->policy ? from->policy : to->policy;
 }
 
+bool affinity_keeps(const struct bitset *mask, const struct bitset *planned)
+{
+    return bitset_subset(mask, planned);
+}
+
 int affinity_check(void)
 {
     static unsigned long most[8192 / sizeof(unsigned long)]; /* 65,536 CPUs */

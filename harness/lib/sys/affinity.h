@@ -2,6 +2,7 @@
 #ifndef CONTEND_LIB_SYS_AFFINITY_H
 #define CONTEND_LIB_SYS_AFFINITY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -10,6 +11,10 @@
 
 /* Gets the os_cpu set of thread `tid` (0 = the calling thread). 0, or -errno and an empty set. */
 int affinity_get(pid_t tid, struct bitset *cpus);
+
+/* True if a thread with this mask keeps a plan: a part of the planned CPUs does, as OpenMP binds.
+ */
+bool affinity_keeps(const struct bitset *mask, const struct bitset *planned);
 
 /* 0, or -errno: the kernel does not report affinity at all, as in a sandbox. */
 int affinity_check(void);

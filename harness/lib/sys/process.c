@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/clock.h"
 
 enum { EXIT_ORPHAN = 127 };
@@ -311,6 +312,35 @@ bool process_end_new(const struct process_known *known)
             (void)usleep(END_PAUSE_US);
     }
     return !left;
+}
+
+/* Returns how many of its threads were bound otherwise. */
+static unsigned bind_threads(pid_t pid, const struct bitset *cpus)
+{
+    struct bitset mask;
+    unsigned moved = 0;
+    DIR *tasks = task_open(pid);
+    for (pid_t tid; (tid = task_next(&tasks));) {
+        if (affinity_get(tid, &mask) || bitset_equal(&mask, cpus))
+            continue;
+        (void)affinity_set(tid, cpus);
+        moved++;
+    }
+    return moved;
+}
+
+int process_bind_tree(pid_t root, const struct bitset *cpus)
+{
+    enum { LOOKS = 50 };
+    struct tree_process all[TREE_PROCESSES];
+    unsigned moved = 1;
+    for (int look = 0; moved && look < LOOKS; look++) {
+        unsigned n = tree_list(root, all, TREE_PROCESSES);
+        moved = bind_threads(root, cpus);
+        for (unsigned i = 0; i < n; i++)
+            moved += bind_threads(all[i].pid, cpus);
+    }
+    return moved ? -EBUSY : 0;
 }
 
 void process_keep_children(void)

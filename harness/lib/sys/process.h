@@ -115,6 +115,10 @@ unsigned process_signal_new(const struct process_known *known, int signal);
 /* Kills these descendants. False: a process does not end. */
 bool process_end_new(const struct process_known *known);
 
+/* Binds all threads of `root` and its descendants, again until none is bound otherwise. -EBUSY:
+ * some cannot be bound, or bind themselves again and again. */
+int process_bind_tree(pid_t root, const struct bitset *cpus);
+
 /*
  * Restores the default for SIGCHLD; call it at program start. A parent may have ignored SIGCHLD,
  * which is inherited and makes the kernel drop the exit status of all children.

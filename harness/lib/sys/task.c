@@ -242,17 +242,21 @@ double tree_cpu_s(pid_t pid)
 
 unsigned tree_list_others(struct tree_use *out, unsigned most)
 {
-    unsigned n = 0;
+    struct tree_process *ours;
+    unsigned n = 0, nours = list_all(getpid(), &ours);
     DIR *all = opendir("/proc");
     for (pid_t pid; (pid = task_next(&all));) {
         struct task_stat stat;
-        if (n == most || pid == getpid() || !task_read_stat(pid, 0, &stat) ||
-            stat.parent == getpid())
+        bool is_ours = pid == getpid();
+        for (unsigned i = 0; i < nours && !is_ours; i++)
+            is_ours = ours[i].pid == pid;
+        if (n == most || is_ours || !task_read_stat(pid, 0, &stat))
             continue;
         out[n] =
             (struct tree_use){.pid = pid, .started = stat.start_ticks, .cpu_s = task_cpu_s(pid)};
         memcpy(out[n++].name, stat.name, sizeof(stat.name));
     }
+    free(ours);
     return n;
 }
 
@@ -371,7 +375,7 @@ static void record_mask(struct tree *tree, const char *name, int tid, uint64_t n
         return;
     *out = (struct tree_mask){.tid = tid,
                               .cpus = cpus,
-                              .outside_plan = !bitset_subset(&cpus, &tree->planned),
+                              .outside_plan = !affinity_keeps(&cpus, &tree->planned),
                               .since_ns = now_ns,
                               .seen_ns = now_ns};
     (void)snprintf(out->name, sizeof(out->name), "%s", name);
@@ -513,6 +517,18 @@ void tree_sample(struct tree *tree, tree_thread_ran *seen, void *arg)
     free(below);
     tree->used.no_schedstat = tree->before.no_schedstat;
     add_run(tree, false);
+}
+
+void tree_begin_running(struct tree *tree, const struct bitset *planned)
+{
+    tree_begin(tree, planned);
+    tree_sample(tree, NULL, NULL);
+    for (uint32_t i = 0; i < tree->nthreads; i++) {
+        struct tree_thread *thread = &tree->thread[i];
+        thread->counted_ns = thread->oncpu_ns + thread->runqueue_ns;
+        tree->ended_oncpu_s -= (double)thread->oncpu_ns * 1e-9;
+        tree->ended_runqueue_s -= (double)thread->runqueue_ns * 1e-9;
+    }
 }
 
 void tree_end(struct tree *tree)

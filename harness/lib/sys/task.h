@@ -160,6 +160,9 @@ void tree_sample(struct tree *tree, tree_thread_ran *seen, void *arg);
 void tree_leave_out(struct tree *tree);
 double tree_count_left_out(struct tree *tree);
 
+/* tree_begin and a sample, for processes that run already: what they have used does not count. */
+void tree_begin_running(struct tree *tree, const struct bitset *planned);
+
 /* Ends a run. Call it after all its processes were reaped. */
 void tree_end(struct tree *tree);
 
@@ -171,7 +174,7 @@ struct tree_use {
     char name[TASK_NAME_MAX];
 };
 
-/* Lists at most `most` processes of the machine, without this process and its children. Returns
+/* Lists at most `most` processes of the machine, without this process and its descendants. Returns
  * their number. */
 unsigned tree_list_others(struct tree_use *out, unsigned most);
 

@@ -35,6 +35,7 @@ static const struct field {
     {"options", "--steps-by-lines", "options.steps-by-lines"},
     {"options", "--line", "options.line"},
     {"options", "--duration", "options.duration"},
+    {"options", "--keep", "options.keep"},
     {NULL, "the command", "command"},
     {NULL, "commit of contend", "commit"},
     {NULL, "options of placements", "plan_options"},
@@ -125,8 +126,8 @@ bool comparable_is_allowed(const char *allowed, const char *word)
 
 const char *comparable_format_measure(const json_t *record)
 {
-    static const char *const names[] = {"metric", "metric-file", "less-is-better", "steps-by-lines",
-                                        "line"};
+    static const char *const names[] = {"metric",         "metric-file", "less-is-better",
+                                        "steps-by-lines", "line",        "keep"};
     char value[VALUE_MAX];
     const char *text = "";
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -145,25 +145,6 @@ static int fill_bench(struct recorded *recorded, size_t index, const struct benc
     return 0;
 }
 
-static int fill_worker(const json_t *json, struct plan_worker *worker, struct err *err)
-{
-    worker->threads = json_value_count_of(json, "threads");
-    worker->passive = !strcmp(json_value_text_of(json, "wait_policy"), "passive");
-    worker->background = json_is_true(json_object_get(json, "background"));
-    for (int policy = MEM_DEFAULT; policy <= MEM_INTERLEAVE; policy++)
-        if (!strcmp(json_value_text_of(json, "mem_policy"),
-                    mem_policy_name((enum mem_policy)policy)))
-            worker->mem_policy = (enum mem_policy)policy;
-    text_set(worker->host, "%s", json_value_text_of(json, "host"));
-    const json_t *gpu = json_object_get(json, "gpu");
-    unsigned ordinal = json_value_count_of(gpu, "cuda_ordinal");
-    worker->gpu = json_is_object(gpu) && ordinal < BITSET_BITS ? (int)ordinal : -1;
-    int rc = json_value_text_of(json, "mem_nodes")[0]
-                 ? bitset_parse(json_value_text_of(json, "mem_nodes"), &worker->mem_nodes, err)
-                 : 0;
-    return rc ? rc : bitset_parse(json_value_text_of(json, "cpus"), &worker->cpus, err);
-}
-
 static int fill_plan(struct recorded *recorded, const json_t *json, struct plan *plan,
                      struct err *err)
 {
@@ -174,7 +155,7 @@ static int fill_plan(struct recorded *recorded, const json_t *json, struct plan 
     plan->workers = recorded_alloc(recorded, plan->nworkers, sizeof(*plan->workers));
     int rc = plan->workers ? 0 : err_set(err, -ENOMEM, "no memory for the plans of run.json");
     for (unsigned w = 0; w < plan->nworkers && !rc; w++)
-        rc = fill_worker(json_array_get(workers, w), &plan->workers[w], err);
+        rc = plan_worker_from_json(json_array_get(workers, w), &plan->workers[w], err);
     return rc;
 }
 

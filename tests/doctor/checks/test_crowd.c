@@ -443,7 +443,7 @@ TEST(arguments_of_others_are_text)
 /* Environments of other users' processes are quoted as well. */
 TEST(environments_of_others_are_text)
 {
-    char longest[400] = "TF_CONFIG={\"cluster\":\"";
+    static char longest[400] = "TF_CONFIG={\"cluster\":\"";
     struct launch made;
     const struct env_changes env_changes = {1, {"OMP_NUM_THREADS=8"}};
     EXPECT_LAUNCH("RANK=$(reboot)\0LOCAL_RANK=1;reboot\0MASTER_ADDR='`reboot`'", "/", "sh", "./job",
@@ -530,6 +530,26 @@ TEST(more_cpus_gain_the_least_where_threads_wait_for_each_other)
         assert_true(fabs(found->gain.times / cases[i].times - 1) < 0.01);
         assert_int_equal(found->gain.at_least != NULL, cases[i].is_bound);
     }
+}
+
+/* It keeps its CPU, and those beside it wait. */
+TEST(one_that_spins_for_a_gpu_may_not_wait)
+{
+    view_plant(2);
+    view_add_task(0, MASK_LOW, 9.8, 0);
+    view_add_task(1, MASK_LOW, 5, 5);
+    view_add_task(1, MASK_LOW, 5, 5);
+    machine.tasks[0][0].is_detailed = true;
+    machine.tasks[0][0].user_s = 9.8;
+    machine.processes[0].gpu_device = true;
+    view_occupy(0, 10);
+    view_occupy(1, 10);
+    assert_int_equal(view_judge_found("spin_wait")->pids[0], 100);
+    machine.tasks[1][0].oncpu_s = machine.tasks[1][0].wait_s = 90; /* it takes a tenth: no cause */
+    view_judge_lacks("spin_wait");
+    machine.tasks[1][0].oncpu_s = 5;
+    machine.tasks[1][0].wait_s = machine.tasks[1][1].wait_s = 0;
+    view_judge_lacks("spin_wait");
 }
 
 /* A mapped driver is no context. NVML reports which processes have one; without NVML an open device

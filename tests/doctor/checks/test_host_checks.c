@@ -245,6 +245,37 @@ TEST_WITHIN(host_memory_kills, set_up, tear_down)
     assert_has(diagnose("memory_pressure")->finding.evidence, "2 killed");
 }
 
+/* Waits of the machine, its traffic, and that of worker 100, whose threads run for so long. */
+static const struct found *diagnose_storage(double waits, double mib, double own_mib, double runs_s)
+{
+    planted.host.a_second = (struct host_counts){NAN, NAN, NAN, NAN, waits, mib * (1 << 20)};
+    planted.processes[0].disk_bytes = own_mib * (1 << 20);
+    for (int t = 0; t < 2; t++)
+        planted.tasks[0][t].oncpu_s = runs_s; /* of two seconds */
+    return diagnose("storage");
+}
+
+TEST_WITHIN(host_storage, set_up, tear_down)
+{
+    const struct found *found = diagnose_storage(0.5, 10, 19, 0.6);
+    assert_non_null(found);
+    assert_int_equal(found->finding.severity, FINDING_DOUBT);
+    assert_int_equal(found->npids, 1);
+    assert_int_equal(found->pids[0], 100);
+    assert_true(found->cost == 0.5);
+    planted.tasks[0][0].is_detailed = planted.tasks[0][1].is_detailed = true;
+    assert_true(fabs(diagnose_storage(0.9, 10, 19, 0.6)->cost - 0.7) < 1e-9); /* blocked for less */
+    assert_null(diagnose_storage(0.9, 10, 19, 1.9)); /* what it writes costs it nothing */
+    assert_null(diagnose_storage(0.9, 20, 19, 0.6)); /* others' traffic */
+    assert_null(diagnose_storage(0.9, 10, NAN, 0.6));
+    assert_null(diagnose_storage(0.19, 10, 19, 0.6));
+    assert_null(diagnose_storage(NAN, 10, 19, 0.6));
+    planted.host.nmemories = 1; /* pages that were dropped are read again */
+    planted.host.memories[0] = (struct host_memory){.some = 0.3, .used = 0.99};
+    assert_null(diagnose_storage(0.9, 10, 19, 0.6));
+    assert_non_null(diagnose("memory_pressure"));
+}
+
 static void plant_topo(const char *text, struct topo *topo)
 {
     const struct topo_options options = {.xml = text};

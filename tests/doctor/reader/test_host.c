@@ -38,17 +38,23 @@ TEST_IN_DIR(host_differences)
     fixture_put("/sys/fs/cgroup/job/memory.high", "max\n");
     fixture_put("/sys/fs/cgroup/job/memory.current", "524288\n");
     fixture_put("/proc/meminfo", "MemTotal: 100 kB\nMemAvailable: 75 kB\n");
-    fixture_put("/proc/vmstat", "numa_hint_faults 10\nnuma_pages_migrated 4\npgscan_kswapd 4\n");
+    fixture_put("/proc/vmstat", "pgpgin 4\npgpgout 2\nnuma_hint_faults 10\n"
+                                "numa_pages_migrated 4\npgscan_kswapd 4\n");
+    fixture_put("/proc/pressure/io", "some avg10=0 avg60=0 avg300=0 total=1000\n");
     fixture_put("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "7\n");
     assert_int_equal(host_mark(&view, NULL, fixture_dir, &host, NULL), 0);
     host_look(&view, &host);
     host_look(&view, &host);
     put_memory(15, 401000, 4);
-    fixture_put("/proc/vmstat", "numa_hint_faults 110\nnuma_pages_migrated 4\npgscan_kswapd 4\n"
+    fixture_put("/proc/pressure/io", "some avg10=0 avg60=0 avg300=0 total=801000\n");
+    fixture_put("/proc/vmstat", "pgpgin 24\npgpgout 4\nnuma_hint_faults 110\n"
+                                "numa_pages_migrated 4\npgscan_kswapd 4\n"
                                 "pgscan_direct 6\n");
     fixture_put("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "11\n");
     assert_int_equal(host_finish(&view, &host, NULL), 0);
     assert_true(host.a_second.numa_faults == 50 && host.a_second.numa_moved == 0);
+    assert_true(fabs(host.a_second.disk_waits_s - 0.4) < 1e-9);
+    assert_true(host.a_second.disk_bytes == 11 << 10);
     assert_true(host.a_second.throttles == 2 && isnan(host.a_second.throttled_s));
     assert_int_equal(host.nmemories, 2);       /* the machine, and the job */
     assert_true(isnan(host.memories[0].some)); /* no PSI of the machine */

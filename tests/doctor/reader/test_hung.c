@@ -123,8 +123,30 @@ TEST_IN_DIR(convoys_look_at_busy_threads)
     assert_int_equal(convoy->running, 50);
     assert_int_equal(convoy->asleep, 100);
     assert_int_equal(convoy->in_futex, 50);
+    assert_int_equal(convoy->in_python, 0);
     process.ntasks = 2; /* too few threads */
     process.start_ticks = 2;
     convoys_look(&view, fixture_dir, &convoys);
     assert_int_equal(convoys.n, 1);
+}
+
+/* Of Python's threads, those that hardly ran wait for its lock, too. */
+TEST_IN_DIR(convoys_look_at_the_interpreter)
+{
+    struct view_task tasks[] = {{.tid = 7, .oncpu_s = 0.9, .is_detailed = true}, {.tid = 8}};
+    struct view_about about = {.python_start = 0x7e00, .python_end = 0x7f01};
+    struct view_process process = {
+        .pid = 7, .watched = true, .ntasks = 2, .tasks = tasks, .start_ticks = 1, .about = &about};
+    const struct view view = {.processes = &process, .nprocesses = 1, .wall_s = 1};
+    struct convoys convoys = {.n = 0};
+    put_thread(7, "running\n", 1, 5);
+    put_thread(8, call(SYS_futex, 0x80, 2, 0x7ffd), 2, 5); /* at 0x7f00 */
+    convoys_look(&view, fixture_dir, &convoys);
+    assert_int_equal(convoys.n, 1);
+    assert_int_equal(convoys.found[0].in_python, 25);
+    assert_int_equal(convoys.found[0].running, 25);
+    assert_int_equal(convoys.found[0].asleep, 0);
+    about.python_end = 0x7f00; /* a lock on the heap */
+    convoys_look(&view, fixture_dir, &convoys);
+    assert_int_equal(convoys.found[0].in_python, 25);
 }

@@ -280,3 +280,31 @@ TEST_IN_DIR(programs_of_go_tell_their_version)
     fixture_put("/exe", "#!/bin/sh");
     assert_int_equal(reader_go_minor(fixture_dir_fd), 0);
 }
+
+/* The interpreter's data: a library's after the program's, with the zeroed part behind it. */
+TEST_IN_DIR(memory_of_an_interpreter_is_found)
+{
+    static const struct {
+        const char *maps;
+        uint64_t start, end;
+    } cases[] = {
+        {"400000-401000 r--p 0 08:01 7 /usr/bin/python3.11\n"
+         "401000-402000 rw-p 0 08:01 7 /usr/bin/python3.11\n402000-405000 rw-p 0 00:00 0\n"
+         "405000-409000 rw-p 0 00:00 0 [heap]\n7f00-7f10 r-xp 0 08:01 8 /lib/libc.so.6\n",
+         0x400000, 0x405000},
+        {"400000-401000 r--p 0 08:01 7 /usr/bin/python3.11\n401000-402000 rw-p 0 00:00 0 [heap]\n"
+         "7f0000-7f1000 rw-p 0 08:01 9 /opt/lib/libpython3.12.so.1.0\n",
+         0x7f0000, 0x7f1000},
+        {"400000-401000 r--p 0 08:01 7 /usr/bin/cat\n401000-402000 rw-p 0 00:00 0\n", 0, 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct reader reader = {.proc_fd = -1};
+        struct view_process process = {.pid = 100, .source = {.dir_fd = fixture_dir_fd}};
+        fixture_put("/maps", cases[i].maps);
+        assert_int_equal(reader_read_about(&reader, &process, NULL), 0);
+        assert_true(process.about->python_start == cases[i].start);
+        assert_true(process.about->python_end == cases[i].end);
+        free(process.about);
+        free(reader.text);
+    }
+}

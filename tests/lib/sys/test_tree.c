@@ -94,6 +94,30 @@ TEST(tree_new_ones_are_ended_and_known_ones_stay)
     process_wait(&known_one, &(int){0});
 }
 
+TEST(tree_binds_all_below)
+{
+    struct process process;
+    struct tree_process child;
+    struct bitset all, one = {0}, mask;
+    assert_int_equal(affinity_get(0, &all), 0);
+    for (unsigned cpu = 0; bitset_empty(&one); cpu++)
+        if (bitset_test(&all, cpu))
+            bitset_set(&one, cpu);
+    assert_int_equal(process_start(&process, true, leave_one, &process), 0);
+    await_below(2);
+    assert_int_equal(tree_list(process.pid, &child, 1), 1);
+    assert_int_equal(process_bind_tree(process.pid, &one), 0);
+    assert_int_equal(affinity_get(process.pid, &mask), 0);
+    assert_true(bitset_equal(&mask, &one));
+    assert_int_equal(affinity_get(child.pid, &mask), 0);
+    assert_true(bitset_equal(&mask, &one));
+    assert_int_equal(process_bind_tree(process.pid, &(struct bitset){0}), -EBUSY);
+    process_adopt(true);
+    assert_true(process_end_below(getpid()));
+    process_adopt(false);
+    process_wait(&process, &(int){0});
+}
+
 static int burn(void *arg)
 {
     for (volatile unsigned long i = 0;; i++)
