@@ -13,7 +13,7 @@ struct validate_args {
     double max_time_s, burn_s;
     const char *machine, *only, *require, *expect, *waivers, *root;
     const char *bounds;
-    bool no_measure, strict, verbose, list, markdown, json;
+    bool no_measure, strict, verbose, list, markdown, json, brief;
     struct validate_outputs outputs;
 };
 

@@ -306,6 +306,26 @@ static void add_open(const struct findings *findings, struct doc *doc)
         doc_gap(doc);
 }
 
+const char *validation_format_brief(const struct validation *validation)
+{
+    const struct rules_verdict *verdict = validation->verdict;
+    const struct findings *findings = validation->findings;
+    const struct finding *worst = NULL;
+    size_t more = 0;
+    if (verdict->outcome != OUTCOME_FAIL && verdict->outcome != OUTCOME_ERROR)
+        return verdict->text;
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct finding *finding = &findings->all[i];
+        more += worst && finding->outcome == worst->outcome && !finding->waived;
+        worst = worst || finding->waived ? worst : finding;
+    }
+    if (!worst)
+        return verdict->text;
+    return text_one_line(str_fmt("%s: %s%s%s%s", finding_outcome_name(verdict->outcome),
+                                 worst->subject, worst->subject[0] ? ": " : "", worst->sentence,
+                                 more ? str_fmt("; %zu more", more) : ""));
+}
+
 void validation_add_to_doc(const struct validation *validation, struct doc *doc)
 {
     bool measured = strcmp(validation->profile, "none") != 0;

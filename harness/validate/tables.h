@@ -12,6 +12,12 @@
  */
 void validation_add_to_doc(const struct validation *validation, struct doc *doc);
 
+/*
+ * The verdict in one line. Where it is FAIL or ERROR, the worst finding, and how many more are as
+ * bad: "FAIL: CPUs: 2 of the 1000 that are expected; 1 more". Findings must be sorted.
+ */
+const char *validation_format_brief(const struct validation *validation);
+
 /* Adds every rule, with a table per kind. */
 void validation_add_rules_to_doc(struct doc *doc);
 

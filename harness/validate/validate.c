@@ -265,6 +265,17 @@ static const char *format_subject(const struct validate *v)
     return str_fmt("as found, %s, %u CPU%s", gpus, topo->ncpus, topo->ncpus == 1 ? "" : "s");
 }
 
+static int print(const struct validate_args *args, const struct validation *validation,
+                 const struct doc *doc)
+{
+    if (args->json)
+        return cmd_print_json(validation_to_json(validation), 2);
+    if (!args->brief)
+        return validate_print_doc(args, doc);
+    (void)printf("%s\n", validation_format_brief(validation));
+    return cmd_finish();
+}
+
 static int report(struct validate *v)
 {
     struct err err = {0};
@@ -281,8 +292,7 @@ static int report(struct validate *v)
         .took_s = elapsed_s(v)};
     validation_add_to_doc(&validation, &doc);
     int rc = validate_write(&v->args->outputs, &validation, &doc, &err);
-    int code = v->args->json ? cmd_print_json(validation_to_json(&validation), 2)
-                             : validate_print_doc(v->args, &doc);
+    int code = print(v->args, &validation, &doc);
     doc_free(&doc);
     if (rc)
         log_error("%s", err.msg);
@@ -326,6 +336,7 @@ static bool is_of_results(const struct validate_args *args, bool writes)
                   {"--expect", args->expect},
                   {"--waivers", args->waivers},
                   {"--strict", args->strict},
+                  {"--brief", args->brief},
                   {"--no-measure", args->no_measure},
                   {"--prometheus", args->outputs.prometheus},
                   {"--out", args->outputs.dir && !writes}};

@@ -12,7 +12,7 @@ cmake --install "$CONTEND_BUILD_DIR" --prefix "$prefix" >"$scratch/log" 2>&1 ||
 cp "$CONTEND_BUILD_DIR/install_manifest.txt" "$scratch/manifest"
 for file in bin/contend{,-comms,-doctor,-validate} share/man/man1/contend.1 share/doc/contend/{LICENSE,docs/compare.md} \
     share/bash-completion/completions/contend share/zsh/site-functions/_contend \
-    share/fish/vendor_completions.d/contend.fish share/contend/{ci/gitlab.yml,k8s/job.yaml,fleet/validate.sh}; do
+    share/fish/vendor_completions.d/contend.fish share/contend/{ci/gitlab.yml,k8s/job.yaml,{fleet/validate,slurm/healthcheck}.sh}; do
     [ -s "$prefix/$file" ] || fail "no $file below the prefix"
 done
 [ -s "$prefix/lib/contend/libcontend_comms.so" ] || fail "no libcontend_comms.so installed"

@@ -137,6 +137,17 @@ jq -e '(.findings[] | select(.id == "burn_right") | .sentence | startswith("no G
     fail "--burn: $(cat "$scratch/json")"
 judge 3 --only burn_right --require burn_right --expect gpus=0
 
+# One line, for the reason of a node; what is waived is neither named nor counted.
+brief() { # brief CODE LINE ARGUMENT...
+    local code=$1 line=$2 got
+    got=$("$CONTEND_BINARY" validate --no-measure --root "$root" --brief "${@:3}" 2>"$scratch/stderr")
+    [ "$?:$got" = "$code:$line" ] || fail "brief ${*:3}: '$got', expected '$line': $(cat "$scratch/stderr")"
+}
+brief 1 'FAIL: NVMe drives: 0 of the 9 that are expected' --only expected --expect nvme=9
+brief 1 'FAIL: NVMe drives: 0 of the 9 that are expected; 1 more' --only expected --expect nvme=9,nics=9
+echo '[{"rule": "expected", "unit": "NVMe", "reason": "sold", "until": "2999-12-31"}]' >"$scratch/sold.json"
+brief 1 'FAIL: NICs: 1 of the 9 that are expected' --only expected --expect nvme=9,nics=9 --strict --waivers "$scratch/sold.json"
+
 # --only, --require, --strict.
 judge 1 --only governor,cpus_allowed
 jq -e '[.findings[].id] | sort == ["cpus_allowed", "governor"]' "$scratch/json" >/dev/null ||

@@ -20,7 +20,7 @@ node_is_up() {
     sinfo -h -o %T 2>/dev/null | grep -q idle
 }
 
-# start_slurm [TASK_PLUGIN [GPUS]]: skips the test if Slurm does not start. Its GPUs are files.
+# start_slurm [TASK_PLUGIN [GPUS [LINES]]]: skips the test if Slurm does not start. Its GPUs are files. LINES: of slurm.conf.
 start_slurm() {
     local host port select=select/linear gpus=${2:-0} types=
     PATH=$PATH:/usr/sbin
@@ -69,6 +69,7 @@ ReturnToService=2
 SlurmdParameters=config_overrides
 NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc) State=UNKNOWN${types:+ Gres=gpu:$gpus}
 ${types:-}
+${3:-}
 PartitionName=all Nodes=$host Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES
 CONF
     slurmctld -c >"$scratch/refused" 2>&1 || skip "slurmctld does not start: $(cat "$scratch/refused")"
