@@ -215,7 +215,7 @@ static int parse_job_cores(const struct place_args *args, unsigned *cores, struc
     unsigned of[NEIGHBOURS_MOST] = {0};
     const char *at = args->job_cores;
     char *end = NULL;
-    bool good = args->neighbours && !strcmp(args->placement, "partition");
+    bool good = args->neighbours && args->placement && !strcmp(args->placement, "partition");
     for (size_t j = 0; good && j < args->neighbours->n; j++, at = end + (*end == '+')) {
         const unsigned long n = strtoul(at, &end, 10);
         good = *at >= '0' && *at <= '9' && n >= (unsigned long)args->neighbours->all[j].workers &&

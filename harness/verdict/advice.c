@@ -163,7 +163,7 @@ static const char *format_jobs(const struct neighbours *jobs, const struct arm *
     bool binds_memory = false;
     for (unsigned w = 0; w < arm->plan.nworkers; w++)
         binds_memory |= arm->plan.workers[w].mem_policy != MEM_DEFAULT;
-    if (strchr(name, '+'))
+    if (name && strchr(name, '+'))
         text = str_fmt("--job-cores %s", name);
     for (const struct neighbour *job = jobs->all; job < jobs->all + jobs->n; job++) {
         const unsigned n = (unsigned)job->workers;

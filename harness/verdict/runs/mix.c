@@ -99,7 +99,7 @@ static int add_divisions(struct maker *maker, struct err *err)
     const struct neighbour *protected = slo ? neighbours_find(jobs, slo->metric, NULL) : NULL;
     const size_t lead = protected ? (size_t)(protected - jobs->all) : 0;
     const unsigned own = (unsigned)jobs->all[lead].workers, others = neighbours_workers(jobs) - own;
-    unsigned counts[SIZING_MOST], of[NEIGHBOURS_MOST];
+    unsigned counts[SIZING_MOST], of[NEIGHBOURS_MOST] = {0};
     const unsigned all = sizing_count_cores(maker->topo, maker->request, PLACE_PARTITION, 1, err);
     const size_t n = all < own + others ? 0 : sizing_choose_cores(all, counts);
     int rc = all ? 0 : -EINVAL;
