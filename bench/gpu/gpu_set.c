@@ -7,14 +7,6 @@
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/log.h"
 
-/* Makes a set of all GPUs of the machine. */
-static void gpu_set_init(struct gpu_set *set, const struct bench_machine *machine)
-{
-    memset(set, 0, sizeof(*set));
-    set->machine = machine;
-    set->n = machine->ngpus < GPU_SET_MAX ? machine->ngpus : GPU_SET_MAX;
-}
-
 unsigned gpu_set_left(const struct gpu_set *set)
 {
     unsigned left = 0;
@@ -57,6 +49,14 @@ void gpu_set_emit(struct bench_ctx *ctx, const struct gpu_set *set, unsigned met
 #ifdef CONTEND_HAVE_CUDA
 
 #include "kernels/gpu/gpu_common.h"
+
+/* Makes a set of all GPUs of the machine. */
+static void gpu_set_init(struct gpu_set *set, const struct bench_machine *machine)
+{
+    memset(set, 0, sizeof(*set));
+    set->machine = machine;
+    set->n = machine->ngpus < GPU_SET_MAX ? machine->ngpus : GPU_SET_MAX;
+}
 
 void gpu_set_open(struct gpu_set *set, const struct bench_machine *machine)
 {

@@ -51,7 +51,8 @@ struct bandwidth_params {
 static const char *const op_names[] = {"all",   "read", "write", "copy",
                                        "scale", "add",  "triad", NULL};
 static const char *const store_names[] = {"both", "plain", "nt", NULL};
-static const char *const isa_names[] = {"best", "sse2", "avx2", "avx512", "neon", "generic", NULL};
+static const char *const isa_names[] = {"best", "sse2", "avx2",    "avx512",
+                                        "neon", "sve",  "generic", NULL};
 
 static const struct opt bandwidth_opts[] = {
     OPT_SIZE(

@@ -10,7 +10,7 @@
  * repetitions. Before them, a pass reads the set into the nearest caches that hold it; then a walk
  * follows a whole lap, or as many lines as the CPU's last-level cache has. `walked_share`: the
  * share of that walk that the slice had time for; below 1, lines that the pass left in the cache
- * make a set larger than the cache look faster. `tlb_cost`: latency on 4 KiB pages less latency on
+ * make a set larger than the cache look faster. `tlb_cost`: latency on base pages less latency on
  * huge pages (the pool's, else transparent) at the same size. `cache_size`: where a step of the
  * curve on huge pages lies (bench/memory/curve.h), level 1 first; `cache_size_reported`: what the
  * system says. `page_share`: the share of the memory on pages of the kind; 0 means that this system
@@ -60,7 +60,7 @@ static const struct bench_dim latency_dims[] = {
     [BY_SIZE] = {"size", DIM_BYTES},
     [BY_PAGES] = {"pages", .labels = memory_pages_names,
                   .labels_long =
-                      LABELS("4 KiB pages", "transparent huge pages", "huge pages of the pool")},
+                      LABELS("base pages", "transparent huge pages", "huge pages of the pool")},
     [BY_LEVEL] = {"level"},
     {.name = NULL},
 };

@@ -8,7 +8,7 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/doctor/apply_plan.h"
-#include "harness/doctor/checks/check_plan.h"
+#include "harness/doctor/checks/check.h"
 #include "harness/doctor/doctor_json.h"
 #include "harness/doctor/doctor_tables.h"
 #include "harness/doctor/options.h"

@@ -28,7 +28,6 @@
 #include "harness/machine/gpu_watch.h"
 #include "harness/machine/topo.h"
 
-/* Shared by all observations of a run. */
 /* Workers whose servers run on from one observation to the next, and their shared memory. */
 struct kept {
     unsigned n;            /* most workers of an observation */
@@ -43,6 +42,7 @@ struct kept {
 /* Ends them, the servers too: in end_s, or at once. */
 void observe_end_kept(struct kept *kept, bool now);
 
+/* Shared by all observations of a run. */
 struct observe_config {
     const struct topo *topo;
     const struct result *run; /* its devices, background and seed */

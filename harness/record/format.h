@@ -7,7 +7,7 @@
 
 #include "harness/record/row.h"
 
-/* "4 KiB pages, SMT sibling"; "" for NULL. */
+/* "base pages, SMT sibling"; "" for NULL. */
 const char *format_dims(const struct bench *bench, const struct dims *at);
 
 /* format_dims, then the parameters and the placement that distinguish the arm from others. */

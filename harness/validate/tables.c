@@ -319,6 +319,8 @@ const char *validation_format_brief(const struct validation *validation)
         more += worst && finding->outcome == worst->outcome && !finding->waived;
         worst = worst || finding->waived ? worst : finding;
     }
+    if (!worst)
+        return verdict->text;
     return text_one_line(str_fmt("%s: %s%s%s%s", finding_outcome_name(verdict->outcome),
                                  worst->subject, worst->subject[0] ? ": " : "", worst->sentence,
                                  more ? str_fmt("; %zu more", more) : ""));

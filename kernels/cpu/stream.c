@@ -90,7 +90,15 @@ static bool supported_generic(void)
 }
 #include "kernels/cpu/stream.inc"
 
+#if defined(__aarch64__)
+#include <arm_sve.h>
+#include <sys/auxv.h>
+
+#include "kernels/cpu/stream_sve.inc"
+const struct stream_isa *const stream_isas[] = {&isa_generic, &isa_sve, NULL};
+#else
 const struct stream_isa *const stream_isas[] = {&isa_generic, NULL};
+#endif
 #endif
 
 const struct stream_isa *stream_isa_best(void)

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
 
 #include "kernels/prep/prep.h"
 
@@ -43,6 +46,17 @@ static bool supported_avx512(void)
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl");
 }
+#elif defined(__aarch64__)
+#define PREP_TARGET __attribute__((target("+sve")))
+#define PREP_FN(name) name##_sve
+#include "kernels/prep/prep_isa.inc"
+#undef PREP_TARGET
+#undef PREP_FN
+
+static bool supported_sve(void)
+{
+    return getauxval(AT_HWCAP) & HWCAP_SVE;
+}
 #endif
 
 const struct prep_isa prep_isas[] = {
@@ -73,6 +87,16 @@ const struct prep_isa prep_isas[] = {
         .features = features_avx512,
         .covariance = covariance_avx512,
         .smooth = smooth_avx512,
+    },
+#elif defined(__aarch64__)
+    {
+        .name = "sve",
+        .supported = supported_sve,
+        .moments = moments_sve,
+        .transform = transform_sve,
+        .features = features_sve,
+        .covariance = covariance_sve,
+        .smooth = smooth_sve,
     },
 #endif
     {.name = NULL},

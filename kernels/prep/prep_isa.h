@@ -1,7 +1,7 @@
 /*
  * The inner loops of prep.h, for one thread's share. They are compiled once per instruction set
- * from one source (prep_isa.inc) and picked at run time, so the program runs on any x86-64. Other
- * machines have only the baseline.
+ * from one source (prep_isa.inc) and picked at run time, so the program runs on any x86-64 or
+ * aarch64. Other machines have only the baseline.
  *
  * All matrices are row-major; `stride` is the distance between rows in elements.
  */
@@ -28,7 +28,7 @@ struct prep_windowing {
 };
 
 struct prep_isa {
-    const char *name; /* "baseline", "avx2", "avx512"; NULL ends the table */
+    const char *name; /* "baseline", "avx2", "avx512", "sve"; NULL ends the table */
     bool (*supported)(void);
     /* mean[c] and scale[c] of x (rows x cols). */
     void (*moments)(const float *x, size_t rows, size_t cols, size_t stride, float *mean,

@@ -44,6 +44,16 @@ enum { UNIT_SKIPPED = 77 }; /* the tests cannot run here */
     }                                                                                              \
     static int before_tests(void)
 
+/* Skips the test if an emulator of another CPU (tests/aarch64.sh) stands between it and the kernel.
+ */
+static inline void unit_skip_emulated(const char *why)
+{
+    if (!getenv("QEMU_LD_PREFIX"))
+        return;
+    print_message("not in an emulator: %s\n", why);
+    skip();
+}
+
 /* Once before and once after all tests of a file. */
 #define AROUND_TESTS(setup, teardown)                                                              \
     __attribute__((constructor)) static void add_around(void)                                      \

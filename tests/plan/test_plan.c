@@ -4,6 +4,7 @@
 #include "harness/plan/options.h"
 #include "harness/plan/plan.h"
 #include "harness/record/json_machine.h"
+#include "tests/lib/fixture_machines.h"
 #include "tests/lib/fixture_topo.h"
 #include "tests/lib/unit.h"
 
@@ -130,6 +131,43 @@ TEST(plan_numa_leaves_cpus_without_memory_out)
     AUTO(topo) topo = fixture_topo("package:3 numa:1 core:2 pu:1", NULL);
     topo.cpus[4].node = topo.cpus[5].node = 0;
     CHECK_ROWS(&topo, CPUS, rows);
+}
+
+/* Grace, Altra and Graviton; a node that is a GPU's memory gets no worker, and no worker's memory.
+ */
+TEST(plan_arm_servers)
+{
+    static const struct {
+        const char *machine;
+        struct row cpus, memory;
+    } cases[] = {
+        {"superchips_gpu_memory",
+         {{.placement = PLACE_NUMA, .workers = 4}, "0-35 | 36-71 | 72-107 | 108-143"},
+         {{.placement = PLACE_NUMA, .workers = 4}, "0 | 0 | 1 | 1"}},
+        {"superchips_gpu_memory",
+         {{.placement = PLACE_GPU_LOCAL, .workers = 2}, "0-71 | 72-143"},
+         {{.placement = PLACE_GPU_LOCAL, .workers = 2}, "0 | 1"}},
+        {"superchip_one_gpu",
+         {{.placement = PLACE_PARTITION, .workers = 2}, "0-35 | 36-71"},
+         {{.placement = PLACE_NUMA, .workers = 2}, "fewer than two of the 2 NUMA nodes have both"}},
+        {"altra_two_sockets",
+         {{.placement = PLACE_NUMA, .workers = 2}, "80-159 | 0-79"},
+         {{.placement = PLACE_NUMA, .workers = 2}, "1 | 0"}},
+        {"altra_two_sockets",
+         {{.placement = PLACE_LLC, .workers = 2}, "0-79 | 80-159"},
+         {{.placement = PLACE_CORES, .workers = 2}, "one usable thread a core"}},
+        {"graviton_one_node",
+         {{.placement = PLACE_PARTITION, .workers = 4}, "0-15 | 16-31 | 32-47 | 48-63"},
+         {{.placement = PLACE_NUMA, .workers = 4}, "the system reports one NUMA node"}},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char path[] = "/tmp/contend-XXXXXX.xml";
+        fixture_machine_write(fixture_machine(cases[i].machine), path);
+        AUTO(topo) topo = fixture_topo(path, NULL);
+        (void)unlink(path);
+        check_rows(&topo, CPUS, 1, &cases[i].cpus);
+        check_rows(&topo, NODES, 1, &cases[i].memory);
+    }
 }
 
 /* Fewer workers than GPUs: GPUs of all nodes that have CPUs for them, in order. */
@@ -299,9 +337,9 @@ TEST(plan_skips_with_the_reason)
         {{.placement = PLACE_SPREAD, .workers = 2}, "one last-level cache"},
         {{.placement = PLACE_CORES, .workers = 2}, "one usable thread a core"},
         {{.placement = PLACE_LLC, .workers = 2}, "fewer than two last-level caches (L3)"},
-        {{.placement = PLACE_NUMA, .workers = 2}, "one NUMA node"},
-        {{.placement = PLACE_GPU_LOCAL, .workers = 2}, "one NUMA node"},
-        {{.placement = PLACE_REMOTE, .workers = 2}, "one NUMA node"},
+        {{.placement = PLACE_NUMA, .workers = 2}, "the system reports one NUMA node"},
+        {{.placement = PLACE_GPU_LOCAL, .workers = 2}, "the system reports one NUMA node"},
+        {{.placement = PLACE_REMOTE, .workers = 2}, "the system reports one NUMA node"},
         {{.placement = PLACE_PCORES, .workers = 2}, "one kind"},
     };
     AUTO(topo) topo = fixture_topo("package:1 l3:1 core:4 pu:1", NULL);

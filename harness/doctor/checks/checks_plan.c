@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "harness/doctor/checks/check_plan.h"
+#include "harness/doctor/checks/check.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/text.h"
 

@@ -41,7 +41,7 @@ struct view_task {
     int mask;                   /* index in view.masks */
     int mask_then;              /* at the last tick that read it; -1 = it is new */
     double since_s;             /* view.now_s of the tick that saw this mask first */
-    bool outside, outside_then; /* of a plan (check_plan.h), at this look and the last */
+    bool outside, outside_then; /* of a plan (check.h), at this look and the last */
     double oncpu_s;             /* time on a CPU */
     double wait_s;              /* time in the run queue; NaN if the kernel has no schedstat */
     double turns;               /* how often it got a CPU; NaN without schedstat */
@@ -182,7 +182,7 @@ struct view_plan_worker {
     struct bitset cpus, nodes; /* no nodes = those of its CPUs */
     int pid;                   /* its process, with what that started */
     unsigned busy;             /* its threads that wanted a CPU half of the time */
-    bool narrowed;             /* see check_plan.h */
+    bool narrowed;             /* see check.h */
 };
 
 struct view_plan {

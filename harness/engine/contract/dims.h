@@ -41,7 +41,7 @@ struct bench_dim {
     const char *name; /* as in keys; NULL ends the table */
     enum dim_kind kind;
     const char *const *labels;      /* of 0, 1 ..., ends with NULL; NULL: it is a number */
-    const char *const *labels_long; /* each label for people, "4 KiB pages"; NULL: "pages 4k" */
+    const char *const *labels_long; /* each label for people, "base pages"; NULL: "pages 4k" */
     const char *unit;               /* follows a number in texts for people: "8 threads"; or NULL */
     unsigned digits;                /* least digits of a number in keys: "07" has 2 */
     struct {
@@ -114,7 +114,7 @@ void dims_part(const struct bench *bench, const struct dims *at, unsigned part,
 /* The value along a dimension, as in a key; "" = none. Returns value. */
 const char *dims_value(const struct bench *bench, const struct dims *at, unsigned dim);
 
-/* A part in words for people: "4 KiB pages", "8 threads", "op read". */
+/* A part in words for people: "base pages", "8 threads", "op read". */
 const char *dims_format_part(const struct bench *bench, const struct dims *at, unsigned part);
 
 /* The key, "size=4096;dir=h2d". Returns it. */

@@ -1,6 +1,6 @@
 /* Which threads of a job are outside its plan, who set their masks, and which process is which
  * worker. */
-#include "harness/doctor/checks/check_plan.h"
+#include "harness/doctor/checks/check.h"
 
 #include "tests/lib/fixture_view.h"
 #include "tests/lib/unit.h"

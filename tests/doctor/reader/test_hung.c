@@ -96,7 +96,7 @@ TEST_IN_DIR(hung_processes_are_found)
     assert_int_equal(look(&process, NULL), 0);
     process.state = 'Z'; /* its first thread has ended */
     assert_int_equal(look(&process, NULL), 2);
-    put_thread(9, call(SYS_poll, 0, 0, 0), 3, 5);
+    put_thread(9, call(SYS_ppoll, 0, 0, 0), 3, 5);
     assert_int_equal(look(&process, NULL), 0);
 }
 

@@ -70,6 +70,7 @@ TEST_IN_DIR(command_fails_with_its_status_and_last_line)
 
 TEST_IN_DIR(command_that_goes_into_the_background_is_ended)
 {
+    unit_skip_emulated("qemu has no PR_SET_CHILD_SUBREAPER");
     struct sample sample;
     assert_int_equal(step(&plain, "sleep 5471 >/dev/null 2>&1 &", &sample), -ECHILD);
     assert_has(w.err.msg, "left 1 process,");

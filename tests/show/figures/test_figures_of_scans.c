@@ -81,7 +81,7 @@ TEST_WITHIN(scans_only_what_was_measured_is_drawn, fixture_make_svg_dir, fixture
 
 TEST_WITHIN(scans_latency_curve_marks_caches, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    static const char *const texts[] = {">4 KiB pages<",
+    static const char *const texts[] = {">base pages<",
                                         ">transparent huge pages<",
                                         ">huge pages of the pool<",
                                         ">measured 32.6 MiB<",
