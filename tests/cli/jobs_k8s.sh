@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the scripts of share/k8s unchanged, in folders laid out as in their pods, against a stand-in for the API.
+# Runs the scripts of share/k8s unchanged, those of pods in folders laid out alike, against a stand-in for the API.
 . tests/lib/cli.sh
 needs python3 openssl curl jq unshare
 unshare -rm true 2> /dev/null || skip "needs unshare -rm"
@@ -13,6 +13,22 @@ for script in watch report validate label; do
     [ "$(wc -l < "$scratch/$script.sh")" -ge 4 ] || fail "no script: $script"
     ! command -v shellcheck > /dev/null || shellcheck -s sh "$scratch/$script.sh" || fail "shellcheck: $script"
 done
+
+# The plugin of node-problem-detector: exit codes 0 ok, 1 problem, 2 unknown, and one line that fits its message.
+detector=share/k8s/node-problem-detector.json
+jq -e '.rules[0] as $rule | .plugin == "custom" and $rule.path == "/bin/sh" and $rule.args[0] == "-c" and
+    (.conditions | any(.type == $rule.condition))' $detector > /dev/null || fail "another form: $detector"
+plugin=$(jq -r '.rules[0].args[1]' $detector)
+detects() { # detects CODE PATTERN EXPECTED
+    local code
+    PATH=$(dirname "$(realpath "$CONTEND_BINARY")"):$PATH sh -c "${plugin/gpus=8/$3}" > "$scratch/out" 2> "$scratch/err"
+    code=$?
+    [ "$code:$(wc -l < "$scratch/out")" = "$1:1" ] && grep -Eq "$2" "$scratch/out" || fail "plugin, $3: exit $code: $(cat "$scratch/out")"
+    [ "$code" != 1 ] || [ "$(wc -c < "$scratch/out")" -le "$(jq .pluginConfig.max_output_length $detector)" ] || fail "cut: $(cat "$scratch/out")"
+}
+detects 0 '^PASS: ' 'gpus=0 --only expected'
+detects 1 '^FAIL: CPUs: [0-9]+ of the 99999 that are expected$' 'gpus=0,cpus=99999 --only expected'
+detects 2 '^SKIP: ' 'cpus=1 --only gpu_ecc'
 
 account=$scratch/run/secrets/kubernetes.io/serviceaccount
 mkdir -p "$account" "$scratch/mnt" "$scratch/bin"

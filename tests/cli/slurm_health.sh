@@ -6,7 +6,7 @@ for use in health prolog; do # both get their options by a file; each is a whole
     cat > "$scratch/$use" <<END
 #!/bin/sh
 [ ! -e "$scratch/$use.off" ] || exit 0
-export SLURM_CONF="$scratch/slurm.conf" CONTEND="$(realpath "$CONTEND_BINARY")" OPTIONS="\$(cat "$scratch/options")"
+export LIMIT_S=60 SLURM_CONF="$scratch/slurm.conf" CONTEND="$(realpath "$CONTEND_BINARY")" OPTIONS="\$(cat "$scratch/options")"
 "$PWD/share/slurm/healthcheck.sh" 2>> "$scratch/said"
 code=\$?
 echo $use \$code >> "$checked"
