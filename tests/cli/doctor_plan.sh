@@ -66,11 +66,11 @@ kill -9 "${faulty[0]}" "${faulty[1]}"
 plant "$CONTEND_BUSY" threads=1
 printf '{"workers": [{"cpus": "%s", "threads": 1}]}' "$(python3 -c 'import os
 print(*sorted(os.sched_getaffinity(0)), sep=",")')" >"$plan"
-"$CONTEND_BINARY" doctor --plan "$plan" --time 600 --pid "${faulty[3]}" >"$scratch/out" 2>"$scratch/errors" &
+"$CONTEND_BINARY" doctor --plan "$plan" --time 600 --pid "${faulty[3]}" >"$scratch/said" 2>&1 &
 watcher=$!
-wait_for 60 grep -q 'worker 0' "$scratch/errors" || fail "no worker: $(cat "$scratch/errors")"
+wait_for 60 grep -qs 'worker 0' "$scratch/said" || fail "no worker: $(cat "$scratch/said")"
 kill -9 "${faulty[3]}"
-wait "$watcher" || fail "the end of the job: $? $(cat "$scratch/out")"
+wait "$watcher" || fail "the end of the job: $? $(cat "$scratch/said")"
 
 echo '{}' >"$plan"
 expect 2 'is no plan of one placement' "$CONTEND_BINARY" doctor --plan "$plan"

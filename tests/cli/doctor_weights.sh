@@ -17,6 +17,7 @@ share() { # share JOB NEIGHBOUR: of the CPU time of both in two seconds, the job
     echo $((100 * ($(ticks "$1") - a) / ($(ticks "$1") - a + $(ticks "$2") - b + 1)))
 }
 has_the_cpus() { [ "$(share "$job" "$neighbour")" -ge 75 ]; }
+lacks_the_cpus() { ! has_the_cpus; }
 finds() { # finds [OPTION...]: the command is in $command
     "$CONTEND_BINARY" doctor --json --time 1.5 --pid "$job" "$@" >"$scratch/seen"
     command=$(python3 - "$scratch/seen" <<'END'
@@ -32,7 +33,7 @@ END
 follow() {
     wait_for 5 finds || fail "$1: $(cat "$scratch/seen")"
     expect_equal "$1" "$command" "${2//NEIGHBOUR/$neighbour}"
-    ! has_the_cpus || fail "$1: there is nothing to gain"
+    wait_for 5 lacks_the_cpus || fail "$1: there is nothing to gain"
     sh -c "$command" >/dev/null || fail "$1: $command"
     wait_for 5 has_the_cpus || fail "$1: the worker has $(share "$job" "$neighbour")%"
     end_faults
