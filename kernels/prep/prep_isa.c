@@ -59,45 +59,20 @@ static bool supported_sve(void)
 }
 #endif
 
+#define PREP_ISA(isa)                                                                              \
+    {                                                                                              \
+        .name = #isa, .supported = supported_##isa, .moments = moments_##isa,                      \
+        .transform = transform_##isa, .features = features_##isa, .covariance = covariance_##isa,  \
+        .smooth = smooth_##isa,                                                                    \
+    }
+
 const struct prep_isa prep_isas[] = {
-    {
-        .name = "baseline",
-        .supported = supported_baseline,
-        .moments = moments_baseline,
-        .transform = transform_baseline,
-        .features = features_baseline,
-        .covariance = covariance_baseline,
-        .smooth = smooth_baseline,
-    },
+    PREP_ISA(baseline),
 #if defined(__x86_64__)
-    {
-        .name = "avx2",
-        .supported = supported_avx2,
-        .moments = moments_avx2,
-        .transform = transform_avx2,
-        .features = features_avx2,
-        .covariance = covariance_avx2,
-        .smooth = smooth_avx2,
-    },
-    {
-        .name = "avx512",
-        .supported = supported_avx512,
-        .moments = moments_avx512,
-        .transform = transform_avx512,
-        .features = features_avx512,
-        .covariance = covariance_avx512,
-        .smooth = smooth_avx512,
-    },
+    PREP_ISA(avx2),
+    PREP_ISA(avx512),
 #elif defined(__aarch64__)
-    {
-        .name = "sve",
-        .supported = supported_sve,
-        .moments = moments_sve,
-        .transform = transform_sve,
-        .features = features_sve,
-        .covariance = covariance_sve,
-        .smooth = smooth_sve,
-    },
+    PREP_ISA(sve),
 #endif
     {.name = NULL},
 };
