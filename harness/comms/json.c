@@ -85,12 +85,9 @@ static json_t *matrix_to_json(const struct comms_matrix *matrix)
         matrix->unknown_calls, matrix->unknown_bytes);
 }
 
-/*
- * {"calls", "span_s", "timed_calls", "waited_share" | null, "ranks": [{"rank", "last_calls",
- *   "late_s", "timed_s", "waited_s", "alone_s", "shares": {"cpu", "run_queue", "throttled",
- * "sleep"} | null without looks, "cpus", "cpus_used", "cause": as comms_cause_name | null}]}; null
- * if there is nothing to compare.
- */
+/* {"rank", "last_calls", "late_s", "timed_s", "waited_s", "alone_s", "shares": {"cpu", "run_queue",
+ * "throttled", "sleep"} | null without looks, "cpus", "cpus_used", "cause": as comms_cause_name |
+ * null} */
 static json_t *arrival_rank_to_json(const struct comms_arrival_rank *rank)
 {
     const struct comms_spent *spent = &rank->spent;
@@ -105,6 +102,10 @@ static json_t *arrival_rank_to_json(const struct comms_arrival_rank *rank)
                              comms_cause_name(rank->cause.part));
 }
 
+/*
+ * {"calls", "span_s", "timed_calls", "waited_share" | null, "ranks": [as arrival_rank_to_json]};
+ * null if there is nothing to compare.
+ */
 static json_t *arrival_to_json(const struct comms_arrival *arrival)
 {
     if (!arrival->calls)

@@ -353,6 +353,7 @@ const char *check_settings_variable(size_t index);
  * CPUs than the plan's is outside. That lasts until its threads may use all planned CPUs, so that a
  * job that rests is not reported anew.
  */
+
 /*
  * Finds the process of each worker: by pids[npids] if these are as many; by the variable of its
  * rank on this machine; or as the busy process whose CPUs have most in common with its own. *how:
