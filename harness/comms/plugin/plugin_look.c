@@ -16,17 +16,19 @@
 #include "harness/comms/plugin/preload.h"
 
 /* A thread keeps a file open and cannot close it when it ends, so only so many threads may look. */
-enum { THREADS_MOST = 64, LOOK_NS = 100000000 };
+enum { THREADS_MOST = 64, LOOK_NS = 100000000, LOOKS_A_SEARCH = 10 };
 
 static struct {
     pthread_once_t once;
     unsigned threads;
-    int first_fd, quota_fd; /* schedstat of the first thread; cpu.stat of the cgroup; -1 = none */
+    int first_fd; /* schedstat of the first thread; -1 = none */
 } shared = {.once = PTHREAD_ONCE_INIT};
 
 static _Thread_local struct {
     struct comms_look look; /* the last one */
-    int fd;                 /* schedstat; -1 = none */
+    int fd, quota_fd;       /* schedstat; cpu.stat of the cgroup; -1 = none */
+    unsigned looks;
+    uint64_t throttled_ns; /* as that cgroup counts them */
 } mine;
 
 static ssize_t read_text(int fd, char *text, size_t size)
@@ -67,7 +69,7 @@ static int open_quota(const char *mount, const char *quota, const char *group)
     }
 }
 
-static void open_shared(void)
+static int find_quota(void)
 {
     static const char *const hierarchies[][3] = {
         {"cpu:/", "/sys/fs/cgroup/cpu", "cpu.cfs_quota_us"},
@@ -75,30 +77,50 @@ static void open_shared(void)
         {"0::/", "/sys/fs/cgroup", "cpu.max"},
     };
     char text[4096];
+    int fd = -1;
     read_file("/proc/self/cgroup", text, sizeof(text));
-    shared.first_fd = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
-    shared.quota_fd = -1;
-    for (size_t i = 0; i < sizeof(hierarchies) / sizeof(hierarchies[0]); i++) {
+    for (size_t i = 0; i < sizeof(hierarchies) / sizeof(hierarchies[0]) && fd < 0; i++) {
         const char *const *one = hierarchies[i], *found = strstr(text, one[0]);
-        if (found && shared.quota_fd < 0)
-            shared.quota_fd = open_quota(one[1], one[2], strchr(found, '/'));
+        if (found)
+            fd = open_quota(one[1], one[2], strchr(found, '/'));
     }
+    return fd;
 }
 
-static void look_at_quota(struct comms_look *look)
+static uint64_t read_throttled(int fd)
 {
     char text[1024];
-    (void)read_text(shared.quota_fd, text, sizeof(text));
+    (void)read_text(fd, text, sizeof(text));
     const char *us = strstr(text, "throttled_usec "), *ns = strstr(text, "throttled_time ");
-    if (us || ns)
-        look->throttled_ns = strtoull(strchr(us ? us : ns, ' '), NULL, 10) * (us ? 1000 : 1);
+    return us || ns ? strtoull(strchr(us ? us : ns, ' '), NULL, 10) * (us ? 1000 : 1) : 0;
+}
+
+/* A quota may come later, or the process may move to another cgroup, which counts from elsewhere.
+ */
+static void look_at_quota(struct comms_look *look)
+{
+    uint64_t now = read_throttled(mine.quota_fd);
+    look->throttled_ns += now > mine.throttled_ns ? now - mine.throttled_ns : 0;
+    if (mine.looks++ % LOOKS_A_SEARCH == 0) {
+        if (mine.quota_fd >= 0)
+            (void)close(mine.quota_fd);
+        mine.quota_fd = find_quota();
+        now = read_throttled(mine.quota_fd);
+    }
+    mine.throttled_ns = now;
 }
 
 /* ---- threads ---- */
 
+static void open_shared(void)
+{
+    shared.first_fd = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
+}
+
 static void open_mine(void)
 {
     (void)pthread_once(&shared.once, open_shared);
+    mine.quota_fd = -1;
     bool may = __atomic_fetch_add(&shared.threads, 1, __ATOMIC_RELAXED) < THREADS_MOST;
     mine.look.tid = (uint32_t)gettid();
     mine.fd = may ? open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC) : -1;
