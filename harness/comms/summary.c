@@ -265,7 +265,7 @@ double comms_arrival_waited(const struct comms_arrival *arrival)
 /* NULL: no rank is late. */
 static struct comms_arrival_rank *find_late(const struct comms_arrival *arrival)
 {
-    enum { CALLS_LEAST = 20, LAST_LEAST = 3, TIMES_OTHERS = 3 };
+    enum { CALLS_LEAST = 20, LAST_LEAST = 3, TIMES_OTHERS = 6 };
     struct comms_arrival_rank *latest = arrival->rank;
     uint64_t others_ns = 0;
     for (size_t i = 1; i < arrival->n; i++)

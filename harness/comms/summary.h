@@ -100,7 +100,7 @@ double comms_arrival_waited(const struct comms_arrival *arrival);
 
 /*
  * Reports comms_late for a rank that came last to 80% of at least 20 calls, by more than 1% of the
- * time from one call to the next; or for which alone all others waited over 5% of the time, three
+ * time from one call to the next; or for which alone all others waited over 5% of the time, six
  * times as long as for any other rank. Not if GPU times show that ranks waited less than 1%.
  * Reports comms_late_cause with it if the logs tell the cause.
  * Reports comms_in_turn instead if one process has all ranks and the same rank is always last: a

@@ -119,6 +119,25 @@ TEST(arrival_lets_lateness_be_that_costs_nothing)
     assert_int_equal(count_findings(&arrival), 0);
 }
 
+/* Two ranks, each at times the last: the second has to cost six times as much as the first. */
+TEST(arrival_needs_more_than_chance)
+{
+    static const struct {
+        unsigned late_us;
+        size_t findings;
+    } cases[] = {{700, 0}, {150, 0}, {990, 1}};
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        struct comms_communicator communicator =
+            communicator_of((unsigned[]){0, 0, 0}, (unsigned[]){300, 100, 300});
+        AUTO(comms_arrival) arrival;
+        for (uint64_t i = 0; i < CALLS; i++)
+            events[1 + (i % 4 == 0)][i].time_ns += (i % 4 ? cases[c].late_us : 400) * 1000ull;
+        make(&communicator, &arrival);
+        assert_true(arrival.rank[1].last < 0.8 * (double)arrival.calls);
+        assert_int_equal(count_findings(&arrival), cases[c].findings);
+    }
+}
+
 /* Calls that a rank lacks are left out; clocks of two machines are not compared. */
 TEST(arrival_compares_the_same_calls_by_one_clock)
 {
