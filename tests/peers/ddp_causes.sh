@@ -2,7 +2,7 @@
 # Does contend comms name the planted rank and cause? DDP over NCCL (ddp_causes.py) on all GPUs, by hand, on a machine with
 # PyTorch and two GPUs or more. With gloo there is nothing to see: it loads no plugin of NCCL.
 #
-#   tests/peers/ddp_causes.sh OUT [CAUSE...]     CONTEND=./build/release/contend PYTHON=python3 RUNS=3 HEALTHY=6 SECONDS_EACH=6
+#   tests/peers/ddp_causes.sh OUT [CAUSE...]     CONTEND=./build/release/contend PYTHON=python3 RUNS=3 HEALTHY=6 PAIRS=8 SECONDS_EACH=6
 #
 # Causes: oversubscribed mask shared quota loader pause healthy overhead (all by default). The cause is planted on the last
 # rank. quota needs root and a writable cgroup. OUT/causes.csv and the last lines have the table; stops after LIMIT seconds (480).
@@ -35,10 +35,8 @@ make_quota() {
 train() {
     local cause=$1
     shift
-    # shellcheck disable=SC2016 # the inner shell's
-    CONTEND_GROUP=$group timeout 90 "$@" "$python" -m torch.distributed.run --standalone --nproc-per-node "$gpus" --no-python \
-        sh -c '[ "$3" != quota ] || [ "$((RANK + 1))" != "$WORLD_SIZE" ] || echo $$ >"$CONTEND_GROUP/cgroup.procs"
-            exec "$1" "$2" "$3" "$4"' - "$python" "$here/ddp_causes.py" "$cause" "$each" >"$out/output.txt" 2>&1
+    CONTEND_GROUP=$group timeout 90 "$@" "$python" -m torch.distributed.run --standalone --nproc-per-node "$gpus" \
+        "$here/ddp_causes.py" "$cause" "$each" >"$out/output.txt" 2>&1
 }
 
 # judge CAUSE RUN: reads the logs, and adds a row. The communicator with most calls is that of the gradients.
@@ -78,7 +76,7 @@ study() { # study CAUSE RUNS
 overhead() { # with and without comms in alternation, the order of each pair swapped
     local i way
     echo run,comms,step_ms >"$out/overhead.csv"
-    for ((i = 0; i < 6 && SECONDS < limit; i++)); do
+    for ((i = 0; i < ${PAIRS:-8} && SECONDS < limit; i++)); do
         for way in $((i % 2)) $((1 - i % 2)); do
             rm -rf "$out/logs"
             if [ "$way" = 1 ]; then train none "$contend" comms --out "$out/logs" --; else train none env; fi

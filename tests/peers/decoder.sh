@@ -268,7 +268,7 @@ harness() {
 
 # The server and two preprocessors as unlike jobs, by contend run --job: every division of the cores, and which keeps the server.
 jobs_at_once() {
-    timeout 500 "$contend" run --rounds 1 --time 1 --no-canary --no-plots --force --setup-limit 100 --placement none,sized,partition \
+    timeout 500 "$contend" run --rounds "${ROUNDS:-1}" --time 1 --no-canary --no-plots --force --setup-limit 100 --placement none,sized,partition \
         --out "$work/jobs" --protect 'server_tpot_p50 10%' \
         --job "server=--ready http://localhost:{port}/health
             --load '$python $here/decoder_client.py http://localhost:{port} --rate 4 --tokens 32 --seconds $((seconds + 1))'
