@@ -361,14 +361,11 @@ static int run(const struct cmd_env *env, const struct compare_args *args, const
     int code = EXIT_USAGE, rc = compared_check_fail_on(args->fail_on, &err);
     if (!rc)
         rc = similar_check_list("allow", args->allow, comparable_words, &err);
-    bool is_foreign = false;
-    for (size_t i = 0; i < cli->npositional; i++)
-        is_foreign = is_foreign || foreign_is_at(cli->positional[i]);
-    if (!rc && is_foreign)
+    if (!rc && args->is_foreign)
         rc = compare_foreign(&work, args, cli, nbase, &err);
     else if (!rc)
         rc = read_sides(env, args, cli, nbase, &work, &err);
-    if (!rc && !is_foreign)
+    if (!rc && !args->is_foreign)
         rc = compare(&work, args, cli, nbase, &err);
     if (!rc && args->junit)
         rc = compared_write_junit(&work.comparisons, "compare", args->junit, &err);
@@ -436,8 +433,10 @@ static int compare_main(const struct cmd_env *env, int argc, char **argv)
     args.across = args.across || args.placements;
     args.threshold = args.threshold > 0 ? args.threshold : 5;
     args.fail_on = args.fail_on ? args.fail_on : "slower";
+    for (size_t i = 0; i < cli.npositional; i++)
+        args.is_foreign = args.is_foreign || foreign_is_at(cli.positional[i]);
     size_t nnew = after_dashes == SIZE_MAX ? 1 : after_dashes;
-    if (after_dashes == SIZE_MAX && cli.npositional > 1 &&
+    if (after_dashes == SIZE_MAX && cli.npositional > 1 && !args.is_foreign &&
         fingerprint_is_among(cli.positional, cli.npositional))
         return compare_fingerprints(&args, &cli);
     if (nnew == 0 || cli.npositional <= nnew ||

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "harness/lib/array.h"
 #include "harness/lib/sys/file.h"
@@ -98,14 +97,12 @@ static int add_sizes(const json_t *result, const char *key, struct foreign_value
                    {"cpu_time", "us", "lower", true},
                    {"bus_bw", "GB/s", "higher", false}};
     const json_t *body = json_object_get(result, key);
-    const char *size = units_plain(json_value_number_of(result, "size"), 15);
     const double wrong = json_value_number_of(body, "nwrong");
     int rc = 0;
     for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]) && !rc; i++) {
         if (!json_object_get(body, metrics[i].key))
             continue;
-        value.metric =
-            str_fmt("%s%s, %s B", metrics[i].key, strcmp(key, "in_place") ? "" : " in place", size);
+        value.metric = str_fmt("%s%s", metrics[i].key, strcmp(key, "in_place") ? "" : " in place");
         value.unit = metrics[i].unit;
         value.better = metrics[i].better;
         value.gating = metrics[i].gating;
@@ -131,9 +128,10 @@ static int add_nccl(const json_t *object, int side, struct foreign *foreign, str
     json_array_foreach(results, i, result)
     {
         const char *root = json_value_text_of(result, "root");
-        const char *arm = str_fmt("%s, %.0f ranks, %.20s %.20s, root %.12s", program, ranks,
-                                  json_value_text_of(result, "type"),
-                                  json_value_text_of(result, "redop"), root + strspn(root, " "));
+        const char *arm =
+            str_fmt("%s, %.0f ranks, %.20s %.20s, root %.12s, %.0f B", program, ranks,
+                    json_value_text_of(result, "type"), json_value_text_of(result, "redop"),
+                    root + strspn(root, " "), json_value_number_of(result, "size"));
         const struct foreign_value value = {.side = side, .arm = copy(arm, 239)};
         rc = rc ? rc : add_sizes(result, "out_of_place", value, foreign, err);
         rc = rc ? rc : add_sizes(result, "in_place", value, foreign, err);
@@ -172,7 +170,7 @@ static int add_matrix(const json_t *test, struct foreign_value value, struct for
         json_array_foreach(row, c, cell)
         {
             const char *text = json_string_value(cell);
-            value.metric = str_fmt("%s, %zu-%zu", is_rate ? "bandwidth" : "value", r, c);
+            value.metric = str_fmt("%s %zu-%zu", is_rate ? "bandwidth" : "value", r, c);
             value.value = cell_of(cell);
             if (!rc && (!text || strcmp(text, "N/A") != 0))
                 rc = put(foreign, value, err);
@@ -226,13 +224,19 @@ int foreign_add(const json_t *object, int side, struct foreign *foreign, struct 
     }
     return err_set(err, -EINVAL,
                    "of no known kind: SuperBench's results-summary.jsonl, nccl-tests' -J and "
-                   "nvbandwidth's --json are read; a result of contend is a directory");
+                   "nvbandwidth's --json are read; a run of contend is a directory");
 }
 
 bool foreign_is_at(const char *path)
 {
-    struct stat info;
-    return !stat(path, &info) && S_ISREG(info.st_mode);
+    char *text = NULL;
+    size_t size;
+    if (file_read(AT_FDCWD, path, BYTES_MOST, &text, &size))
+        return false;
+    json_t *schema = json_walk_member((struct json_piece){text, size}, "schema");
+    json_decref(schema);
+    free(text);
+    return !schema;
 }
 
 /* The text of an error may hold what was in the file, as a secret of the environment. */
@@ -270,8 +274,11 @@ int foreign_read(const char *path, int side, struct foreign *foreign, struct err
     size_t size;
     struct err why;
     int rc = file_read(AT_FDCWD, path, BYTES_MOST, &text, &size);
+    if (rc == -EINVAL)
+        return err_set(err, rc, "'%.150s' is no file: files of a tool are compared with each other",
+                       path);
     if (rc)
-        return err_sys(err, rc, "cannot read '%.150s' as a file of results", path);
+        return err_sys(err, rc, "cannot read '%.150s'", path);
     rc = add_objects(text, size, side, foreign, &why);
     free(text);
     return rc ? err_set(err, rc, "'%.150s': %s", path, why.msg) : 0;

@@ -17,7 +17,7 @@
 
 #include "harness/verdict/runs/foreign.h"
 
-/* True for a file: a result of contend is a directory. */
+/* True for a file that is no fingerprint; a run of contend is a directory. */
 bool foreign_is_at(const char *path);
 
 /*

@@ -90,17 +90,19 @@ static void explain(const struct evidence *evidence, double threshold, const cha
 {
     const char *runs = str_fmt("%u and %u runs", comparison->base_runs, comparison->other_runs);
     const double percent = 100 * threshold, gain = log(evidence->ratio);
+    const bool falls = comparison->evidence.ratio < 1;
+    const char *equal = comparison_format_spread(falls ? -evidence->reach : evidence->reach);
     if (evidence->outcome == OUTCOME_SAME)
         text_set(comparison->reason, "less than %.2g%%, by the 90%% interval (%s).", percent, runs);
     else if (evidence->outcome != OUTCOME_UNCLEAR)
         text_set(comparison->reason, "%s is more than equal runs differ by (%s; %s).", change,
-                 comparison_format_spread(evidence->reach), runs);
+                 equal, runs);
     else if (fabs(gain) > evidence->reach)
         text_set(comparison->reason,
                  "it changed, but perhaps by less than %.2g%%, which does not count.", percent);
     else
         text_set(comparison->reason, "%s is within the range of equal runs (%s; %s).", change,
-                 comparison_format_spread(evidence->reach), runs);
+                 equal, runs);
     if (evidence->more > 0)
         text_add(comparison->reason, " %.0f runs a side would show it.", evidence->more);
 }
