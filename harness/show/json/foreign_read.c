@@ -32,22 +32,26 @@ static int put(struct foreign *foreign, struct foreign_value value, struct err *
     return 0;
 }
 
-/* A copy of a text for a terminal. */
-static const char *copy(const char *text, int most)
+/* A copy for a terminal. Not cut: values are paired by their names. */
+static const char *copy(const char *text, size_t length)
 {
-    return text_one_line(str_fmt("%.*s", most, text));
+    return text_one_line(str_fmt("%.*s", (int)length, text));
+}
+static const char *copy_of(const json_t *object, const char *key)
+{
+    return text_one_line(str_fmt("%s", json_value_text_of(object, key)));
 }
 
-/* SuperBench has no direction: its rules name it for each metric. Of a name that has several of
- * these words the first counts; the benchmark's name counts if the metric has none. */
+/* SuperBench's results have no direction: it is in the rules of a site. Of several words in a name
+ * the first of these counts: "mem_bandwidth_matrix_numa_0_1_lat" is a latency. */
 static const char *direction_of(const char *name)
 {
     static const struct {
         const char *word, *better;
-    } words[] = {{"throughput", "higher"}, {"bandwidth", "higher"}, {"bw", "higher"},
-                 {"flops", "higher"},      {"iops", "higher"},      {"time", "lower"},
-                 {"latency", "lower"},     {"_lat", "lower"},       {"overhead", "lower"},
-                 {"cost", "lower"}};
+    } words[] = {{"time", "lower"},       {"latency", "lower"}, {"_lat", "lower"},
+                 {"overhead", "lower"},   {"cost", "lower"},    {"throughput", "higher"},
+                 {"bandwidth", "higher"}, {"bw", "higher"},     {"flops", "higher"},
+                 {"iops", "higher"}};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (strcasestr(name, words[i].word))
             return words[i].better;
@@ -56,7 +60,7 @@ static const char *direction_of(const char *name)
 
 static int add_superbench(const json_t *object, int side, struct foreign *foreign, struct err *err)
 {
-    const char *key, *node = copy(json_value_text_of(object, "node"), 100);
+    const char *key, *node = copy_of(object, "node");
     const json_t *number;
     size_t before = foreign->n;
     int rc = 0;
@@ -72,8 +76,8 @@ static int add_superbench(const json_t *object, int side, struct foreign *foreig
             continue;
         struct foreign_value one = {.side = side,
                                     .node = node,
-                                    .arm = slash ? copy(key, (int)(slash - key)) : foreign->tool,
-                                    .metric = copy(metric, 63),
+                                    .arm = slash ? copy(key, (size_t)(slash - key)) : foreign->tool,
+                                    .metric = copy(metric, strlen(metric)),
                                     .better = direction_of(metric),
                                     .gating = true,
                                     .value = is_code ? (double)NAN : value};
@@ -119,7 +123,7 @@ static int add_nccl(const json_t *object, int side, struct foreign *foreign, str
     const json_t *results = json_object_get(object, "results");
     const char *path = json_string_value(json_array_get(json_object_get(object, "args"), 0));
     const char *slash = path ? strrchr(path, '/') : NULL;
-    const char *program = copy(slash ? slash + 1 : path ? path : "", 60);
+    const char *program = slash ? slash + 1 : path ? path : "";
     const size_t processes = json_array_size(json_object_get(config, "devices"));
     const double ranks = json_value_number_of(config, "nthreads") *
                          json_value_number_of(config, "ngpus") * (double)processes;
@@ -129,10 +133,10 @@ static int add_nccl(const json_t *object, int side, struct foreign *foreign, str
     {
         const char *root = json_value_text_of(result, "root");
         const char *arm =
-            str_fmt("%s, %.0f ranks, %.20s %.20s, root %.12s, %.0f B", program, ranks,
+            str_fmt("%s, %.0f ranks, %s %s, root %s, %.0f B", program, ranks,
                     json_value_text_of(result, "type"), json_value_text_of(result, "redop"),
                     root + strspn(root, " "), json_value_number_of(result, "size"));
-        const struct foreign_value value = {.side = side, .arm = copy(arm, 239)};
+        const struct foreign_value value = {.side = side, .arm = copy(arm, strlen(arm))};
         rc = rc ? rc : add_sizes(result, "out_of_place", value, foreign, err);
         rc = rc ? rc : add_sizes(result, "in_place", value, foreign, err);
     }
@@ -143,7 +147,7 @@ static int add_nccl(const json_t *object, int side, struct foreign *foreign, str
 static const char *unit_of(const char *description)
 {
     const char *open = strrchr(description, '(');
-    return open ? copy(open + 1, (int)strcspn(open + 1, ")")) : "";
+    return open ? copy(open + 1, strcspn(open + 1, ")")) : "";
 }
 
 static double cell_of(const json_t *cell)
@@ -187,15 +191,14 @@ static int add_nvbandwidth(const json_t *object, int side, struct foreign *forei
     json_array_foreach(json_object_get(root, "testcases"), i, test)
     {
         const char *status = json_value_text_of(test, "status");
-        struct foreign_value value = {
-            .side = side, .arm = copy(json_value_text_of(test, "name"), 200), .gating = true};
+        struct foreign_value value = {.side = side, .arm = copy_of(test, "name"), .gating = true};
         if (!strcmp(status, "Passed"))
             rc = rc ? rc : add_matrix(test, value, foreign, err);
         else if (strcmp(status, "Waived") != 0 && !rc) {
             value.metric = "status";
             value.better = "higher";
             value.value = NAN;
-            value.reason = copy(status, 40);
+            value.reason = copy_of(test, "status");
             rc = put(foreign, value, err);
         }
     }

@@ -63,18 +63,20 @@ TEST(superbench_is_a_line_of_names)
 {
     struct foreign foreign = {0};
     added("{\"node\": \"n1\", \"nccl-bw/allreduce_8_time:0\": 37.8, \"gpt/m/throughput\": 27,"
-          " \"gemm-flops/FP64:1\": 9031, \"monitor/bw\": 4, \"x/y\": 5, \"x/none\": null,"
+          " \"gemm-flops/FP64:1\": 9031, \"monitor/bw\": 4, \"x/y\": 5, \"x/none\": null, "
+          "\"mem-bw/bandwidth_lat\": 6,"
           " \"k/return_code\": 0, \"k/return_code:1\": 5, \"plain\": 1}",
           0, &foreign);
     assert_string_equal(foreign.tool, "SuperBench");
-    assert_int_equal(foreign.n, 7);
+    assert_int_equal(foreign.n, 8);
     assert_value(&foreign.all[0], "nccl-bw", "allreduce_8_time:0", "lower", 37.8);
     assert_value(&foreign.all[1], "gpt/m", "throughput", "higher", 27);
     assert_value(&foreign.all[2], "gemm-flops", "FP64:1", "higher", 9031);
     assert_value(&foreign.all[4], "x", "y", "", 5);
-    assert_value(&foreign.all[5], "k", "return_code:1", "lower", (double)NAN);
-    assert_string_equal(foreign.all[5].reason, "return code 5");
-    assert_value(&foreign.all[6], "SuperBench", "plain", "", 1);
+    assert_value(&foreign.all[5], "mem-bw", "bandwidth_lat", "lower", 6);
+    assert_value(&foreign.all[6], "k", "return_code:1", "lower", (double)NAN);
+    assert_string_equal(foreign.all[6].reason, "return code 5");
+    assert_value(&foreign.all[7], "SuperBench", "plain", "", 1);
     foreign_free(&foreign);
 }
 
