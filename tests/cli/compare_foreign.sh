@@ -20,7 +20,8 @@ nccl() {
 nvbandwidth() {
     jq -n --arg r "$2" '{nvbandwidth: {testcases: [{name: "device_to_device_memcpy_read_ce", status: "Passed",
         bandwidth_description: "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)", sum: 1,
-        bandwidth_matrix: [["N/A", $r], ["276.1", "N/A"]]}, {name: "multinode", status: "Waived"}]}}' > "$1"
+        bandwidth_matrix: [["N/A", $r], ["276.1", "N/A"]]}, {name: "multinode", status: "Running"},
+        {name: "multinode", status: "Waived"}]}, testcases: null}' > "$1"
 }
 # superbench NODE RATE: a line of results-summary.jsonl
 superbench() {

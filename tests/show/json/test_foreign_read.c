@@ -112,6 +112,7 @@ TEST(nvbandwidth_has_matrices)
           "{\"name\": \"lat\", \"status\": \"Passed\", \"bandwidth_description\": \"SM (ns)\","
           " \"bandwidth_matrix\": [[\"600\"]]},"
           "{\"name\": \"bad\", \"status\": \"Error\"}, {\"name\": \"multi\", \"status\": "
+          "\"Running\"}, {\"name\": \"multi\", \"status\": "
           "\"Waived\"}]}}",
           0, &foreign);
     assert_int_equal(foreign.n, 5);
