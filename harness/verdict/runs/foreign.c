@@ -110,13 +110,13 @@ static void explain(const struct evidence *evidence, double threshold, const cha
 static void decide(const struct group *group, double threshold, struct comparison *comparison)
 {
     const bool less = !strcmp(comparison->better, "lower");
-    const struct evidence evidence = evidence_of_runs(&group->runs);
     const char *change = comparison_format_ratio(comparison->evidence.ratio);
     comparison->evidence.outcome = OUTCOME_UNCLEAR;
     if (!has_interval(group)) {
         text_set(comparison->reason, "%s, but a single value has no interval.", change);
         return;
     }
+    const struct evidence evidence = evidence_of_runs(&group->runs);
     explain(&evidence, threshold, change, comparison);
     comparison->evidence.outcome = evidence.outcome;
     comparison->evidence.level = evidence.level;
