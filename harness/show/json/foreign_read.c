@@ -150,40 +150,36 @@ static const char *unit_of(const char *description)
     return open ? copy(open + 1, strcspn(open + 1, ")")) : "";
 }
 
-static double cell_of(const json_t *cell)
+static double cell_of(const char *text)
 {
-    char *end = NULL;
-    const char *text = json_string_value(cell);
-    if (!text)
-        return json_is_number(cell) ? json_number_value(cell) : (double)NAN;
+    char *end;
     double value = strtod(text, &end);
     return end != text && !*end ? value : (double)NAN;
 }
 
-static int add_matrix(const json_t *test, struct foreign_value value, struct foreign *foreign,
+static int add_matrix(const json_t *test, const struct foreign_value *of, struct foreign *foreign,
                       struct err *err)
 {
     const json_t *row, *cell;
     size_t r, c;
     int rc = 0;
-    value.unit = unit_of(json_value_text_of(test, "bandwidth_description"));
-    const bool is_rate = strstr(value.unit, "B/s") != NULL;
-    value.better = is_rate ? "higher" : !strcmp(value.unit, "ns") ? "lower" : "";
     json_array_foreach(json_object_get(test, "bandwidth_matrix"), r, row)
     {
         json_array_foreach(row, c, cell)
         {
             const char *text = json_string_value(cell);
-            value.metric = str_fmt("%s %zu-%zu", is_rate ? "bandwidth" : "value", r, c);
-            value.value = cell_of(cell);
-            if (!rc && (!text || strcmp(text, "N/A") != 0))
-                rc = put(foreign, value, err);
+            if (!text || !strcmp(text, "N/A") || rc)
+                continue;
+            struct foreign_value one = *of;
+            one.metric = str_fmt("%s %zu-%zu", of->metric, r, c);
+            one.value = cell_of(text);
+            rc = put(foreign, one, err);
         }
     }
     return rc;
 }
 
-/* A test that is waived, or that failed, stays "Running", and an entry of its own may follow. */
+/* A test that was waived or that failed has no matrix. */
 static int add_nvbandwidth(const json_t *object, int side, struct foreign *foreign, struct err *err)
 {
     const json_t *test, *root = json_object_get(object, "nvbandwidth");
@@ -191,17 +187,17 @@ static int add_nvbandwidth(const json_t *object, int side, struct foreign *forei
     int rc = 0;
     json_array_foreach(json_object_get(root, "testcases"), i, test)
     {
-        const char *status = json_value_text_of(test, "status");
-        struct foreign_value value = {.side = side, .arm = copy_of(test, "name"), .gating = true};
-        if (!strcmp(status, "Passed"))
-            rc = rc ? rc : add_matrix(test, value, foreign, err);
-        else if (!text_has_word("Running Waived", ' ', status) && !rc) {
-            value.metric = "status";
-            value.better = "higher";
-            value.value = NAN;
-            value.reason = copy_of(test, "status");
-            rc = put(foreign, value, err);
-        }
+        const char *unit = unit_of(json_value_text_of(test, "bandwidth_description"));
+        const bool is_rate = strstr(unit, "B/s") != NULL;
+        const struct foreign_value value = {.side = side,
+                                            .arm = copy_of(test, "name"),
+                                            .metric = is_rate ? "bandwidth" : "value",
+                                            .unit = unit,
+                                            .better = is_rate               ? "higher"
+                                                      : !strcmp(unit, "ns") ? "lower"
+                                                                            : "",
+                                            .gating = true};
+        rc = rc ? rc : add_matrix(test, &value, foreign, err);
     }
     return rc || foreign->n > before ? rc : err_set(err, -EINVAL, "no test with a result");
 }

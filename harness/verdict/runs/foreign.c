@@ -85,24 +85,21 @@ static bool has_interval(const struct group *group)
     return group->runs.sides[0].n > 1 && group->runs.sides[1].n > 1;
 }
 
-static void explain(const struct evidence *evidence, double threshold, const char *change,
+static void explain(const struct evidence *evidence, double threshold,
                     struct comparison *comparison)
 {
     const char *runs = str_fmt("%u and %u runs", comparison->base_runs, comparison->other_runs);
-    const double percent = 100 * threshold, gain = log(evidence->ratio);
-    const bool falls = comparison->evidence.ratio < 1;
-    const char *equal = comparison_format_spread(falls ? -evidence->reach : evidence->reach);
+    const double ratio = comparison->evidence.ratio;
+    const bool beyond = fabs(log(ratio)) > evidence->reach;
     if (evidence->outcome == OUTCOME_SAME)
-        text_set(comparison->reason, "less than %.2g%%, by the 90%% interval (%s).", percent, runs);
-    else if (evidence->outcome != OUTCOME_UNCLEAR)
-        text_set(comparison->reason, "%s is more than equal runs differ by (%s; %s).", change,
-                 equal, runs);
-    else if (fabs(gain) > evidence->reach)
-        text_set(comparison->reason,
-                 "it changed, but perhaps by less than %.2g%%, which does not count.", percent);
+        text_set(comparison->reason, "less than %.2g%%, by the 90%% interval (%s).",
+                 100 * threshold, runs);
     else
-        text_set(comparison->reason, "%s is within the range of equal runs (%s; %s).", change,
-                 equal, runs);
+        text_set(comparison->reason, "%s is %s the range of equal runs (%s; %s).",
+                 comparison_format_ratio(ratio), beyond ? "beyond" : "within",
+                 comparison_format_spread(copysign(evidence->reach, ratio - 1)), runs);
+    if (evidence->outcome == OUTCOME_UNCLEAR && beyond)
+        text_add(comparison->reason, " Below %.2g%% it does not count.", 100 * threshold);
     if (evidence->more > 0)
         text_add(comparison->reason, " %.0f runs a side would show it.", evidence->more);
 }
@@ -110,14 +107,14 @@ static void explain(const struct evidence *evidence, double threshold, const cha
 static void decide(const struct group *group, double threshold, struct comparison *comparison)
 {
     const bool less = !strcmp(comparison->better, "lower");
-    const char *change = comparison_format_ratio(comparison->evidence.ratio);
     comparison->evidence.outcome = OUTCOME_UNCLEAR;
     if (!has_interval(group)) {
-        text_set(comparison->reason, "%s, but a single value has no interval.", change);
+        text_set(comparison->reason, "%s, but a single value has no interval.",
+                 comparison_format_ratio(comparison->evidence.ratio));
         return;
     }
     const struct evidence evidence = evidence_of_runs(&group->runs);
-    explain(&evidence, threshold, change, comparison);
+    explain(&evidence, threshold, comparison);
     comparison->evidence.outcome = evidence.outcome;
     comparison->evidence.level = evidence.level;
     comparison->evidence.low = less ? 1 / evidence.high : evidence.low;
