@@ -179,7 +179,8 @@ int foreign_compare(struct foreign *foreign, double threshold, struct comparison
         qsort(foreign->all, foreign->n, sizeof(*foreign->all), by_key);
     for (size_t i = 0; i < foreign->n && !rc; i += groups[n++].n) {
         groups[n] = group_of(&foreign->all[i], foreign->n - i);
-        judged += groups[n].values->gating && has_interval(&groups[n]);
+        judged +=
+            groups[n].values->gating && groups[n].values->better[0] && has_interval(&groups[n]);
     }
     if (n)
         qsort(groups, n, sizeof(*groups), by_order);
