@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/cmd/common/named.h"
@@ -19,6 +20,7 @@
 #include "harness/show/comparison.h"
 #include "harness/show/figures/figures.h"
 #include "harness/show/json/comparable.h"
+#include "harness/show/json/foreign_read.h"
 #include "harness/show/json/result_json.h"
 #include "harness/show/json/runs.h"
 #include "harness/verdict/evidence.h"
@@ -62,6 +64,7 @@ static const struct opt compare_opts[] = {
 /* The runs of all sides, and their comparisons. */
 struct work {
     struct runs sides[PAIRING_SIDES]; /* base, new, history */
+    struct foreign foreign;           /* instead of these: results of another benchmark */
     struct comparisons comparisons;
     struct findings findings;
 };
@@ -72,6 +75,7 @@ static void work_free(struct work *work)
 {
     for (int side = 0; side < PAIRING_SIDES; side++)
         runs_free(&work->sides[side]);
+    foreign_free(&work->foreign);
     comparisons_free(&work->comparisons);
     findings_free(&work->findings);
 }
@@ -266,28 +270,69 @@ static int read_sides(const struct cmd_env *env, const struct compare_args *args
     return rc ? rc : check_runs(work, err);
 }
 
-static json_t *paths_to_json(const struct runs *runs)
+/* Whether both are one file: a run that counts twice would be taken for two that agree. */
+static bool is_same_file(const char *a, const char *b)
 {
-    return JSON_ARRAY(run, runs->all, runs->n, json_value_text(run->path));
+    struct stat one, other;
+    return !stat(a, &one) && !stat(b, &other) && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
 }
 
-static int print_json(const struct work *work, int code)
+/* The same for files of another benchmark. */
+static int compare_foreign(struct work *work, const struct compare_args *args,
+                           const struct cli *cli, size_t nbase, struct err *err)
+{
+    const char *const *paths = cli->positional;
+    struct finding whole;
+    int rc = 0;
+    if (args->history.n || args->allow || args->across)
+        return err_set(err, -EINVAL,
+                       "--history, --allow and --across need results of contend, and '%.150s' is "
+                       "a file",
+                       paths[0]);
+    for (size_t i = 0; i < cli->npositional && !rc; i++) {
+        for (size_t k = 0; k < i && !rc; k++)
+            if (is_same_file(paths[i], paths[k]))
+                rc = err_set(err, -EINVAL, "'%.150s' is given twice", paths[i]);
+        rc = rc ? rc : foreign_read(paths[i], i >= nbase, &work->foreign, err);
+    }
+    if (!rc)
+        rc = foreign_compare(&work->foreign, args->threshold / 100, &work->comparisons, err);
+    if (rc)
+        return rc;
+    comparisons_to_finding(&work->comparisons, &whole);
+    findings_put(&work->findings, &whole);
+    foreign_advise(&work->foreign, &work->comparisons, &work->findings);
+    return findings_check(&work->findings, err);
+}
+
+/* The runs of a side; of another benchmark the files, as typed: `files` of them from *file on. */
+static json_t *paths_to_json(const struct runs *runs, const char *const *file, size_t files)
+{
+    return runs->n ? JSON_ARRAY(run, runs->all, runs->n, json_value_text(run->path))
+                   : JSON_ARRAY(one, file, files, json_value_text(*one));
+}
+
+static int print_json(const struct work *work, const struct cli *cli, size_t nbase, int code)
 {
     const struct runs *sides = work->sides;
+    const char *const *paths = cli->positional;
     return cmd_print_json(
-        json_value_object("base:o new:o history:o exit_code:i comparisons:o findings:o",
-                          paths_to_json(&sides[PAIRING_BASE]), paths_to_json(&sides[PAIRING_OTHER]),
-                          paths_to_json(&sides[PAIRING_HISTORY]), code,
-                          comparisons_to_json(&work->comparisons),
-                          findings_to_json(&work->findings)),
+        json_value_object(
+            "base:o new:o history:o exit_code:i comparisons:o findings:o",
+            paths_to_json(&sides[PAIRING_BASE], paths, nbase),
+            paths_to_json(&sides[PAIRING_OTHER], paths + nbase, cli->npositional - nbase),
+            paths_to_json(&sides[PAIRING_HISTORY], NULL, 0), code,
+            comparisons_to_json(&work->comparisons), findings_to_json(&work->findings)),
         2);
 }
 
-static int print(const struct work *work, const struct compare_args *args, int code)
+static int print(const struct work *work, const struct compare_args *args, const struct cli *cli,
+                 size_t nbase, int code)
 {
     struct doc doc = {0};
     if (args->json)
-        return print_json(work, code);
+        return print_json(work, cli, nbase, code);
     compared_add_to_doc(&work->comparisons, &work->findings, &doc);
     if (args->markdown)
         doc_print_markdown(&doc, stdout);
@@ -316,9 +361,11 @@ static int run(const struct cmd_env *env, const struct compare_args *args, const
     int code = EXIT_USAGE, rc = compared_check_fail_on(args->fail_on, &err);
     if (!rc)
         rc = similar_check_list("allow", args->allow, comparable_words, &err);
-    if (!rc)
+    if (!rc && args->is_foreign)
+        rc = compare_foreign(&work, args, cli, nbase, &err);
+    else if (!rc)
         rc = read_sides(env, args, cli, nbase, &work, &err);
-    if (!rc)
+    if (!rc && !args->is_foreign)
         rc = compare(&work, args, cli, nbase, &err);
     if (!rc && args->junit)
         rc = compared_write_junit(&work.comparisons, "compare", args->junit, &err);
@@ -328,7 +375,7 @@ static int run(const struct cmd_env *env, const struct compare_args *args, const
         log_error("%s", err.msg);
     else {
         code = compared_code(&work.comparisons, args->fail_on);
-        int printed = print(&work, args, code);
+        int printed = print(&work, args, cli, nbase, code);
         code = printed ? printed : code;
     }
     work_free(&work);
@@ -386,8 +433,10 @@ static int compare_main(const struct cmd_env *env, int argc, char **argv)
     args.across = args.across || args.placements;
     args.threshold = args.threshold > 0 ? args.threshold : 5;
     args.fail_on = args.fail_on ? args.fail_on : "slower";
+    for (size_t i = 0; i < cli.npositional; i++)
+        args.is_foreign = args.is_foreign || foreign_is_at(cli.positional[i]);
     size_t nnew = after_dashes == SIZE_MAX ? 1 : after_dashes;
-    if (after_dashes == SIZE_MAX && cli.npositional > 1 &&
+    if (after_dashes == SIZE_MAX && cli.npositional > 1 && !args.is_foreign &&
         fingerprint_is_among(cli.positional, cli.npositional))
         return compare_fingerprints(&args, &cli);
     if (nnew == 0 || cli.npositional <= nnew ||

@@ -13,6 +13,7 @@ struct compare_args {
     const char *allow, *junit, *html, *machine, *out;
     const char *placements; /* "P" or "BASE,NEW", with `across` */
     bool verbose, json, markdown, across;
+    bool is_foreign; /* no option: files of another benchmark are among the operands */
 };
 
 /*

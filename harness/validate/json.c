@@ -1,5 +1,9 @@
 #include "harness/validate/json.h"
 
+#include <math.h>
+#include <string.h>
+
+#include "harness/lib/text.h"
 #include "harness/record/json_machine.h"
 #include "harness/record/json_value.h"
 #include "version.h"
@@ -57,4 +61,49 @@ json_t *validation_to_json(const struct validation *validation)
                              finding_outcome_name(verdict->outcome), verdict->text,
                              counts_to_json(verdict), judged_to_json(validation->findings),
                              measured_to_json(facts));
+}
+
+/* "bandwidth_triad_nt_2" for the key "op=triad;stores=nt;threads=2"; a GPU is the rank, ":2". */
+static const char *name_superbench(const struct facts_value *value)
+{
+    const char *name = str_fmt("%s", value->metric), *rank = "";
+    for (const char *at = value->key; *at; at += strspn(at, ";")) {
+        const int length = (int)strcspn(at, ";");
+        const char *equals = memchr(at, '=', (size_t)length);
+        const char *text = equals ? equals + 1 : at;
+        const char *part = str_fmt("%.*s", (int)(at + length - text), text);
+        if (!strncmp(at, "gpu=", strlen("gpu=")))
+            rank = str_fmt(":%s", part);
+        else
+            str_add(&name, "_", "%s", part);
+        at += length;
+    }
+    return str_fmt("%s%s", name, rank);
+}
+
+static void set_superbench(json_t *line, const char *name, double value)
+{
+    (void)json_object_set_new(line, str_fmt("contend/%s", name), json_value_real(value));
+}
+
+json_t *validation_to_superbench(const struct validation *validation)
+{
+    const struct findings *findings = validation->findings;
+    json_t *line = json_value_object("node:t contend/return_code:i", validation->facts->host,
+                                     validation->code);
+    for (size_t i = 0; line && i < findings->n; i++) {
+        const struct finding *finding = &findings->all[i];
+        const bool fails = finding->outcome == OUTCOME_FAIL || finding->outcome == OUTCOME_ERROR;
+        const json_t *said = json_object_get(line, str_fmt("contend/%s", finding->id));
+        if (finding->outcome != OUTCOME_SKIP && (!said || fails))
+            set_superbench(line, finding->id, !fails);
+    }
+    for (int p = 0; p < PROBES; p++)
+        for (size_t i = 0; i < validation->facts->probes[p].n; i++) {
+            const struct facts_value *value = &validation->facts->probes[p].values[i];
+            if (value->gating && isfinite(value->value))
+                set_superbench(line, str_fmt("%s/%s", facts_probe_names[p], name_superbench(value)),
+                               value->value);
+        }
+    return line;
 }

@@ -14,6 +14,7 @@ struct validation {
     const struct rules_verdict *verdict;
     const char *profile, *utc; /* "quick"; "2026-01-31T12:00:00Z" */
     double took_s;
+    int code; /* exit code of the verdict */
 };
 
 /*
@@ -23,5 +24,12 @@ struct validation {
  * "why"}]}. NULL: out of memory. The caller owns the result.
  */
 json_t *validation_to_json(const struct validation *validation);
+
+/*
+ * A line of SuperBench's results-summary.jsonl: {"node": host, "contend/return_code": the exit
+ * code, "contend/RULE": 1 if the rule passes or warns, 0 if it fails or did not run,
+ * "contend/PROBE/METRIC[_PART...][:GPU]": what was measured}. NULL: out of memory.
+ */
+json_t *validation_to_superbench(const struct validation *validation);
 
 #endif

@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "harness/cmd/common/page.h"
 #include "harness/cmd/common/start.h"
 #include "harness/lib/similar.h"
+#include "harness/lib/sys/file.h"
 #include "harness/lib/text.h"
 #include "harness/record/directory.h"
 #include "harness/show/export.h"
@@ -49,6 +51,7 @@ int validate_check_outputs(const struct validate_outputs *outputs, const char *h
     } files[] = {{outputs->junit, ""},
                  {outputs->prometheus, ""},
                  {outputs->html, ""},
+                 {outputs->superbench, ""},
                  {outputs->dir, "/validate.json"}};
     int rc = 0;
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !rc; i++) {
@@ -97,6 +100,26 @@ static int print_json(const void *of, FILE *out, struct err *err)
     return good ? 0 : err_set(err, -ENOMEM, "no memory for validate.json");
 }
 
+/* Appends a line in one write: several machines may share the file. */
+static int append_superbench(const char *path, const struct validation *validation, struct err *err)
+{
+    json_t *json = validation_to_superbench(validation);
+    char *line = json ? json_dumps(json, 0) : NULL;
+    json_decref(json);
+    if (!line)
+        return err_set(err, -ENOMEM, "no memory for a line of '%.150s'", path);
+    const char *text = str_fmt("%s\n", line);
+    free(line);
+    int rc = directory_make_parents(path, err);
+    if (rc)
+        return rc;
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    rc = fd < 0 ? -errno : file_write_at(fd, text, strlen(text), 0); /* O_APPEND: at its end */
+    if (fd >= 0 && close(fd) && !rc)
+        rc = -errno;
+    return rc ? err_sys(err, rc, "cannot append to '%.150s'", path) : 0;
+}
+
 int validate_write(const struct validate_outputs *outputs, const struct validation *validation,
                    const struct doc *doc, struct err *err)
 {
@@ -122,7 +145,10 @@ int validate_write(const struct validate_outputs *outputs, const struct validati
         else if (!rc)
             rc = validate_write_page(path, title, doc, err);
     }
-    return rc;
+    char path[PATH_MAX];
+    if (!rc && outputs->superbench)
+        rc = fill_in(outputs->superbench, validation->facts->host, path, sizeof(path), err);
+    return rc || !outputs->superbench ? rc : append_superbench(path, validation, err);
 }
 
 /* True for NAME.json, the file of a kind. */

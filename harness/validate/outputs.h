@@ -12,6 +12,7 @@
 /* Paths; NULL = not requested; "%h" becomes the host. */
 struct validate_outputs {
     const char *junit, *prometheus, *html; /* files */
+    const char *superbench;                /* file to which a line is appended */
     const char *dir;                       /* for validate.json and summary.txt */
 };
 
@@ -30,9 +31,9 @@ int validate_check_outputs(const struct validate_outputs *outputs, const char *h
                            struct err *err);
 
 /*
- * Writes the requested files. Each is written under a temporary name and then renamed, because
- * other programs may read at any time. Creates missing folders. -errno, with the path in the
- * message.
+ * Writes the requested files. Each but `superbench` is written under a temporary name and then
+ * renamed, because other programs may read at any time. Creates missing folders. -errno, with the
+ * path in the message.
  */
 int validate_write(const struct validate_outputs *outputs, const struct validation *validation,
                    const struct doc *doc, struct err *err);

@@ -289,14 +289,15 @@ static int report(struct validate *v)
         .verdict = &verdict,
         .profile = v->args->no_measure ? "none" : validate_profiles[v->args->profile],
         .utc = text_utc(time(NULL)),
-        .took_s = elapsed_s(v)};
+        .took_s = elapsed_s(v),
+        .code = code_of(&verdict)};
     validation_add_to_doc(&validation, &doc);
     int rc = validate_write(&v->args->outputs, &validation, &doc, &err);
     int code = print(v->args, &validation, &doc);
     doc_free(&doc);
     if (rc)
         log_error("%s", err.msg);
-    return rc || code ? EXIT_NOT_RUN : code_of(&verdict);
+    return rc || code ? EXIT_NOT_RUN : validation.code;
 }
 
 static int validate(struct validate *v)
@@ -339,6 +340,7 @@ static bool is_of_results(const struct validate_args *args, bool writes)
                   {"--brief", args->brief},
                   {"--no-measure", args->no_measure},
                   {"--prometheus", args->outputs.prometheus},
+                  {"--superbench", args->outputs.superbench},
                   {"--out", args->outputs.dir && !writes}};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         if (others[i].given) {
