@@ -287,7 +287,7 @@ static const struct incident interpreter_lock = {
     .variants = {"sick=param:unmap=held", "cured=param:unmap=released", NULL},
     .metric = "launch_gap_p99",
     .witness = "launches",
-    .doctor = "interpreter_lock",
+    .doctor = NULL,
     .time_s = 0.6,
 };
 
@@ -506,6 +506,7 @@ static const struct incident checkpoint_thread = {
     .metric = "launches",
     .witness = "saves",
     .doctor = "interpreter_lock",
+    .no_speed = true,
     .time_s = 0.6,
 };
 

@@ -461,8 +461,8 @@ static int comms_main(const struct cmd_env *env, int argc, char **argv)
     }
     if (has_command)
         return watch(&args, &argv[options + 1]);
-    const struct comms_showing showing = {
-        args.read, args.json, !args.json && !(args.last_s > 0), args.verbose, stdout, args.last_s};
+    const struct comms_showing showing = {args.read,    args.json, !args.json && !(args.last_s > 0),
+                                          args.verbose, stdout,    args.last_s};
     code = comms_show_logs(&showing);
     int written = cmd_finish();
     return code ? code : written;
