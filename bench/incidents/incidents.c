@@ -364,7 +364,7 @@ static const struct incident cpu_not_disk = {
                  "tmpfs=param:loaders={cpus}", "tmpfs=param:source=tmpfs", NULL},
     .metric = "batches",
     .witness = "read_rate",
-    .doctor = "masks_overlap|run_queue",
+    .doctor = "slow_loaders",
     .time_s = 0.3,
     .max_time_s = 30,
 };
@@ -505,7 +505,8 @@ static const struct incident checkpoint_thread = {
     .variants = {"sick=param:save=thread", "cured=param:save=process", NULL},
     .metric = "launches",
     .witness = "saves",
-    .doctor = NULL,
+    .doctor = "interpreter_lock",
+    .no_speed = true,
     .time_s = 0.6,
 };
 

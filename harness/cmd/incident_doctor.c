@@ -189,28 +189,28 @@ struct examination {
  * Doctor starts the job, examines it, then restarts it with and without the fix in alternation; or,
  * with a pid, examines the job that runs and binds it with and without the fix.
  */
-static void write_doctor(const struct incident_work *work, pid_t pid,
-                         struct examination *examination)
+static void write_doctor(const struct incident_work *work, const struct incident *incident,
+                         pid_t pid, struct examination *examination)
 {
     struct line *line = &examination->command;
     *line = (struct line){.is_full = examination->load.is_full || examination->metric.is_full};
     put(line, pid ? "sleep 1.5 && exec" : "exec"); /* a job that runs has to get going */
     put_word(line, "", examination->program);
-    put(line, " doctor --json --yes");
+    put(line, " doctor --json");
     put_word(line, "--time=", doctor_time_s);
-    put_word(line, "--block=", block_s);
-    const char *text =
-        str_fmt("--max-time=%g", fmin(fmax(work->max_time_s, trial_least_s), trial_most_s));
-    put_word(line, "", text);
-    put_word(line, "--verify=", examination->metric.text);
-    if (!pid) {
-        put_word(line, "--restart=", examination->load.text);
+    if (pid)
+        put_word(line, "", str_fmt("--pid=%d", (int)pid));
+    if (incident->no_speed)
         return;
-    }
-    text = str_fmt("--pid=%d", (int)pid);
-    put_word(line, "", text);
-    text = str_fmt("--state=%.4100s.state", examination->counters);
-    put_word(line, "", text);
+    put(line, " --yes");
+    put_word(line, "--block=", block_s);
+    put_word(line, "",
+             str_fmt("--max-time=%g", fmin(fmax(work->max_time_s, trial_least_s), trial_most_s)));
+    put_word(line, "--verify=", examination->metric.text);
+    if (pid)
+        put_word(line, "", str_fmt("--state=%.4100s.state", examination->counters));
+    else
+        put_word(line, "--restart=", examination->load.text);
 }
 
 static int run_line(const struct incident_work *work, const struct line *line, json_t **json,
@@ -241,10 +241,10 @@ static int ask(const struct incident_work *work, pid_t pid, struct examination *
                struct err *err)
 {
     json_t *json;
-    write_doctor(work, pid, examination);
+    write_doctor(work, incident, pid, examination);
     int rc = run_line(work, &examination->command, &json, doctor, err);
     *tried = !rc && json && take_trial(json, doctor);
-    if (!rc && json && !pid)
+    if (!rc && json && !(pid && doctor->was_run))
         take_findings(incident, json, doctor);
     json_decref(json);
     return rc;
@@ -263,7 +263,9 @@ static int try_live(const struct incident_work *work, const struct incident *inc
         return err_sys(err, rc, "cannot start the sick variant");
     rc = ask(work, load.pid, examination, incident, doctor, &tried, err);
     if (!tried && !doctor->reason[0])
-        text_set(doctor->reason, "what it advises has no command here");
+        text_set(doctor->reason, "%s",
+                 incident->no_speed ? "nothing was tried: the job reports no speed"
+                                    : "what it advises has no command here");
     (void)process_signal(&load, SIGTERM);
     (void)process_end(&load, load_s, &status);
     return rc;
@@ -272,11 +274,12 @@ static int try_live(const struct incident_work *work, const struct incident *inc
 static int try_all(const struct incident_work *work, const struct incident *incident,
                    struct examination *examination, struct incident_doctor *doctor, struct err *err)
 {
-    bool tried;
+    bool tried = false;
     write_load(work, incident, examination->program, examination->counters, &examination->load);
     write_metric(examination->counters, &examination->metric);
-    int rc = ask(work, 0, examination, incident, doctor, &tried, err);
-    if (rc || tried || !doctor->found_expected || !incident->doctor[0])
+    int rc = incident->no_speed ? 0 : ask(work, 0, examination, incident, doctor, &tried, err);
+    const bool has_advice = doctor->found_expected && incident->doctor[0];
+    if (rc || tried || !(has_advice || incident->no_speed))
         return rc;
     return try_live(work, incident, examination, doctor, err);
 }

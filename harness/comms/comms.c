@@ -454,14 +454,15 @@ static int comms_main(const struct cmd_env *env, int argc, char **argv)
                   "--read DIR'");
         return EXIT_USAGE;
     }
-    if (has_command && args.json) {
-        log_error("--json excludes a command, which has stdout: use --out DIR, then 'contend comms "
-                  "--read DIR --json'");
+    if (has_command && (args.json || args.last_s > 0)) {
+        log_error("--json and --last exclude a command: use --out DIR, then 'contend comms --read "
+                  "DIR --json'");
         return EXIT_USAGE;
     }
     if (has_command)
         return watch(&args, &argv[options + 1]);
-    const struct comms_showing showing = {args.read, args.json, !args.json, args.verbose, stdout};
+    const struct comms_showing showing = {args.read,    args.json, !args.json && !(args.last_s > 0),
+                                          args.verbose, stdout,    args.last_s};
     code = comms_show_logs(&showing);
     int written = cmd_finish();
     return code ? code : written;

@@ -169,7 +169,7 @@ static void put_time_axes(const struct comms_view *view, const struct bins *bins
         if (bins->has[func])
             (void)names_add(&curves.names, comms_func_name(func));
     if (view->timeline.dropped)
-        text_set(rest, "Not shown: the first %s events, as each log keeps the last %d",
+        text_set(rest, "Not shown: the first %s events, as each log keeps at most the last %d",
                  units_si((double)view->timeline.dropped), COMMS_EVENTS);
     dat_begin("Bytes over time, by collective",
               "As requested by the program, all ranks together, by the time of enqueueing", rest,

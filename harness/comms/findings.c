@@ -183,7 +183,7 @@ static void judge_logs(struct judge *judge, const struct comms_logs *logs)
     if (dropped)
         findings_report(&judge->about, "comms_dropped", FINDING_NOTE,
                         "The timelines lack their first %" PRIu64
-                        " events: each log keeps the last %d. Sums include them.",
+                        " events: each log keeps at most the last %d. Sums include them.",
                         dropped, COMMS_EVENTS);
     if (unplaced)
         findings_report(&judge->about, "comms_unplaced", FINDING_DOUBT,

@@ -6,6 +6,9 @@ static const struct opt comms_opts[] = {
     OPT_TEXT("out", comms_args, out, NULL, "DIR",
              "Keep the command's logs in DIR, which must be empty or new, with CSV, figures and "
              "report.html"),
+    OPT_SECONDS("last", comms_args, last_s, NULL, 1, 31536000, "T",
+                "With --read: judge late ranks by the last T before the last call, and write "
+                "nothing; the log may belong to a running job"),
     OPT_FLAG("no-timing", comms_args, no_timing, NULL,
              "Do not time collectives on the GPU (default: one in 64, by CUDA events)"),
     OPT_FLAG("verbose", comms_args, verbose, NULL, CMD_VERBOSE_HELP, .letter = 'v'),

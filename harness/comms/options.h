@@ -6,6 +6,7 @@
 
 struct comms_args {
     const char *read, *out;
+    double last_s; /* 0 = all */
     bool json, no_timing, verbose;
 };
 

@@ -337,7 +337,7 @@ int comms_show(const struct comms_showing *showing, struct comms_found *found)
     struct err err = {0};
     struct comms_view view;
     bool refused;
-    int rc = comms_view_read(showing->directory, &view, &refused, &err);
+    int rc = comms_view_read(showing->directory, showing->last_s, &view, &refused, &err);
     *found = (struct comms_found){view.logs.n, view.unread.n};
     if (!rc && found->logs)
         rc = print(&view, showing, &err);

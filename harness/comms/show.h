@@ -17,6 +17,7 @@ struct comms_showing {
     bool json, files; /* files: also write CSV, figures and the page beside the logs */
     bool verbose;
     FILE *out;
+    double last_s; /* 0 = all; see comms_logs_keep_last */
 };
 
 struct comms_found {

@@ -233,7 +233,8 @@ int comms_view_make(const char *directory, struct comms_view *view, struct err *
     return findings_check(&view->findings, err);
 }
 
-int comms_view_read(const char *directory, struct comms_view *view, bool *refused, struct err *err)
+int comms_view_read(const char *directory, double last_s, struct comms_view *view, bool *refused,
+                    struct err *err)
 {
     *view = (struct comms_view){0};
     int rc = comms_logs_read(directory, &view->logs, &view->unread, err);
@@ -244,6 +245,7 @@ int comms_view_read(const char *directory, struct comms_view *view, bool *refuse
     rc = rc ? rc : read_ports(directory, view, err);
     rc = rc ? rc : comms_counters_read(directory, &view->counters, &view->unread, err);
     *refused = rc && rc != -ENOMEM;
+    comms_logs_keep_last(&view->logs, last_s);
     return rc ? rc : comms_view_make(directory, view, err);
 }
 

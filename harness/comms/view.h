@@ -58,7 +58,8 @@ struct comms_view {
  * view->logs.n is 0. Files that cannot be read are left out, unless no log remains. Errors:
  * -ENOMEM, -EOVERFLOW; with *refused, the reason why no log can be read.
  */
-int comms_view_read(const char *directory, struct comms_view *view, bool *refused, struct err *err);
+int comms_view_read(const char *directory, double last_s, struct comms_view *view, bool *refused,
+                    struct err *err);
 
 /* Fills the rest of a view that has its logs, ports and counters. `directory` has the orders of
  * rings; NULL: without them. Errors: -ENOMEM, -EOVERFLOW. */

@@ -36,7 +36,8 @@ NCCL_PROFILER_PLUGIN=other.so expect 3 'another profiler plugin is set.*other.so
     "$CONTEND_BINARY" comms -- touch "$scratch/was-run"
 [ ! -e "$scratch/was-run" ] || fail "the command was run without its plugin"
 expect 2 'either a command' "$CONTEND_BINARY" comms
-expect 2 'json excludes a command' "$CONTEND_BINARY" comms --json -- true
+expect 2 'json and --last exclude a command' "$CONTEND_BINARY" comms --json -- true
+expect 2 'json and --last exclude a command' "$CONTEND_BINARY" comms --last 10s -- true
 expect 2 'no log' "$CONTEND_BINARY" comms --read "$scratch/tmp"
 
 # drive DIR STEP...: runs the stub without contend, with interface $version.

@@ -7,13 +7,14 @@ without_gnuplot
 unset NCCL_PROFILER_PLUGIN CONTEND_COMMS_DIR CONTEND_COMMS_MAPPED
 
 # rank RANK STEP [COMMAND...]: 300 steps of WORK_US:SLEEP_US:EVERY, each followed by a wait for the other rank. COMMAND
-# runs it; rank 1 has $threads busy threads.
+# runs it; rank 1 has $threads busy threads. The steps in `then` follow.
+then=()
 rank() {
     local rank=$1 step=$2 busy=0
     shift 2
     [ "$rank" = 0 ] || busy=$threads
     CONTEND_COMMS_DIR=$scratch/logs "$@" "$CONTEND_STUB_NCCL" "$CONTEND_COMMS_PLUGIN" 5 "init:d4:2:$rank:1:" \
-        "busy:$busy" "train:300:$step:$scratch/logs/meet:2:0" finalize
+        "busy:$busy" "train:300:$step:$scratch/logs/meet:2:0" "${then[@]}" finalize
 }
 
 # names CAUSE STEP0 STEP1 [COMMAND...]: whether it is the cause of rank 1, run by COMMAND, and rank 0 has none.
@@ -37,6 +38,16 @@ expect_equal "finding" "$(jq -r '.findings[] | select(.id == "comms_late_cause")
     "doubt contend doctor --live"
 expect 0 'rank 1 is late because it' "$CONTEND_BINARY" comms --read "$scratch/logs"
 expect 0 'run queue' "$CONTEND_BINARY" comms --read "$scratch/logs"
+
+# Late no more: the last second does not show it.
+was_late() {
+    names sleep 2000:0:0 2000:20000:1 &&
+        "$CONTEND_BINARY" comms --read "$scratch/logs" --last 1s --json >"$scratch/json" &&
+        [ "$(jq -c '[.communicators[0].arrival | .calls > 19, .ranks[].cause]' "$scratch/json")" = '[true,null,null]' ]
+}
+then=("train:800:2000:0:0:$scratch/logs/again:2:0")
+retry was_late || fail "late before the last second: $(cat "$scratch/json")"
+then=()
 
 # A pause now and then, as of a garbage collection: rank 1 is last in half of the calls.
 retry names sleep 2000:0:0 2000:300000:25 || fail "pauses: $(cat "$scratch/json")"

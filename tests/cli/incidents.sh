@@ -29,7 +29,7 @@ grep -q ',weight_load,.*variant=sick' one/weight_load/rows.csv || fail "no row o
 [ -z "$(awk 'length > 80' out)" ] || fail "wider than 80 columns: $(cat out)"
 wait_for 20 none_of_this_test '__worker\|bench grain' || fail "a load is left"
 
-# A cure does the same work as the sick variant, prompts or checkpoints. Doctor sees neither.
+# A cure does the same work as the sick variant, prompts or checkpoints. Doctor names the second.
 others=(tokenizer_loop checkpoint_thread)
 "$CONTEND_BINARY" run incident "${others[@]}" --max-time 5 -o others > out 2> log
 for name in "${others[@]}"; do
@@ -40,6 +40,17 @@ for name in "${others[@]}"; do
     jq -e '[.sick, .cured, .witness_sick, .witness_cured] | all(. != null and . > 0)' <<< "$one" > nothing ||
         fail "$name: $one $(cat log)"
 done
+
+names_lock() {
+    jq -e '.[-1].doctor.named' "$1/incidents.json" > nothing
+}
+looks_again() {
+    "$CONTEND_BINARY" run incident checkpoint_thread --max-time 5 -o "look$((looks += 1))" > out 2> log
+    names_lock "look$looks"
+}
+looks=0
+jq -e '.[1].end == "skipped"' others/incidents.json > nothing || ! grep -q . /proc/self/syscall || names_lock others ||
+    retry looks_again || fail "checkpoint_thread: $(cat look*/incidents.json)"
 
 # A collection has a third variant.
 "$CONTEND_BINARY" ab rank_collects --max-time 5 -o collects > out 2> log

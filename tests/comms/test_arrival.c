@@ -4,7 +4,7 @@
 #include "harness/comms/plugin/names.h"
 #include "tests/lib/unit.h"
 
-enum { RANKS = 3, CALLS = 40 };
+enum { RANKS = 3, CALLS = 400 };
 
 static struct comms_member members[RANKS];
 static struct comms_event events[RANKS][CALLS], all[RANKS * CALLS];
@@ -136,6 +136,42 @@ TEST(arrival_needs_more_than_chance)
         assert_true(arrival.rank[1].last < 0.8 * (double)arrival.calls);
         assert_int_equal(count_findings(&arrival), cases[c].findings);
     }
+}
+
+/* Rank 1 sleeps a fifth of each call from a late one on. */
+TEST(arrival_of_the_last_seconds_shows_what_began_late)
+{
+    enum { LATE = 26, BEGAN = CALLS - LATE };
+    static struct comms_look looks[2][CALLS];
+    struct comms_communicator communicator =
+        communicator_of((unsigned[]){0, 200, 0}, (unsigned[]){0, 0, 0});
+    AUTO(comms_arrival) arrival;
+    AUTO(findings) findings = {0};
+    struct findings_about about = {&findings, "it"};
+    for (uint64_t i = 0; i < CALLS; i++) {
+        events[1][i].time_ns -= i < BEGAN ? 200000 : 0;
+        looks[0][i] = (struct comms_look){.time_ns = i * 1000000, .cpu_ns = i * 1000000, .tid = 1};
+        looks[1][i] = looks[0][i];
+        looks[1][i].cpu_ns -= i > BEGAN ? (i - BEGAN) * 200000 : 0;
+    }
+    for (int r = 0; r < 2; r++) {
+        logs[r].look = looks[r];
+        logs[r].nlooks = CALLS;
+    }
+    make(&communicator, &arrival);
+    assert_int_equal(count_findings(&arrival), 0);
+    comms_arrival_free(&arrival);
+    comms_logs_keep_last(&(struct comms_logs){.n = RANKS, .log = logs}, 0.0255);
+    assert_int_equal(logs[1].nevents, LATE);
+    assert_int_equal(logs[1].dropped, BEGAN);
+    make(&communicator, &arrival);
+    assert_int_equal(arrival.calls, LATE);
+    assert_int_equal(arrival.rank[1].last, LATE);
+    comms_arrival_judge(&arrival, &about);
+    assert_int_equal(findings.n, 2);
+    assert_string_equal(comms_cause_name(arrival.rank[1].cause.part), "sleep");
+    comms_logs_keep_last(&(struct comms_logs){.n = RANKS, .log = logs}, 0);
+    assert_int_equal(logs[1].nevents, LATE);
 }
 
 /* Calls that a rank lacks are left out; clocks of two machines are not compared. */

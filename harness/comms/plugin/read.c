@@ -368,3 +368,22 @@ void comms_logs_free(struct comms_logs *logs)
     free(logs->log);
     *logs = (struct comms_logs){0};
 }
+
+static void keep_last(struct comms_log *log, double ns)
+{
+    const size_t had = log->nevents;
+    uint64_t newest = 0;
+    for (size_t i = 0; i < had; i++)
+        newest = log->event[i].time_ns > newest ? log->event[i].time_ns : newest;
+    log->nevents = 0;
+    for (size_t i = 0; i < had; i++)
+        if ((double)(newest - log->event[i].time_ns) <= ns)
+            log->event[log->nevents++] = log->event[i];
+    log->dropped += had - log->nevents;
+}
+
+void comms_logs_keep_last(struct comms_logs *logs, double seconds)
+{
+    for (size_t i = 0; seconds > 0 && i < logs->n; i++)
+        keep_last(&logs->log[i], seconds * 1e9);
+}

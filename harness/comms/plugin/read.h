@@ -55,7 +55,7 @@ struct comms_log {
     struct comms_event *event; /* the last events; those of one thread are in order */
     struct comms_look *look;   /* the last looks, likewise */
     uint64_t all_events;       /* including overwritten ones: the calls that did work */
-    uint64_t dropped;          /* how many of all were overwritten by later events */
+    uint64_t dropped;          /* how many of all are not in `event` */
 };
 
 struct comms_logs {
@@ -73,5 +73,8 @@ void comms_log_free(struct comms_log *log);
 int comms_logs_read(const char *directory, struct comms_logs *logs, struct comms_unread *unread,
                     struct err *err);
 void comms_logs_free(struct comms_logs *logs);
+
+/* Drops events from before the last `seconds` of their log; 0 = none. Sums keep them. */
+void comms_logs_keep_last(struct comms_logs *logs, double seconds);
 
 #endif

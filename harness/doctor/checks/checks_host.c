@@ -256,10 +256,11 @@ void check_storage(struct checker *checker)
                                    units_bytes((uint64_t)(bytes / view->wall_s)));
     struct finding_parts parts = finding_parts_bad(cost, who, n, evidence, "iostat -dx 1 5");
     parts.severity = FINDING_DOUBT;
-    checker_report(checker, &parts,
-                   "the storage is the limit: %s. Read ahead with more loaders or larger reads, "
-                   "or keep the data in memory or on faster storage.",
-                   evidence);
+    checker_report(
+        checker, &parts,
+        "the storage is the limit: %s. Keep the data in memory or on faster storage. More "
+        "loaders or larger reads help only while they raise that rate.",
+        evidence);
 }
 
 /* GPUs. Pure. */

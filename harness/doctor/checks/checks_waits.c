@@ -144,13 +144,18 @@ void check_convoy(struct checker *checker)
     }
 }
 
-/* Children that a process feeds on. */
+/* Children of a process, which may feed on them. */
 struct loaders {
     size_t n;
     const struct view_process *who[FOUND_PIDS_MAX];
     double least; /* share of the watch that the laziest wanted a CPU */
     struct bitset cpus;
 };
+
+static double works(const struct view *view, const struct view_process *process)
+{
+    return view_wanted_s(view_oncpu_s(process), view_wait_s(process)) / view->wall_s;
+}
 
 static void find_loaders(const struct view *view, const struct view_process *of,
                          struct loaders *loaders)
@@ -159,11 +164,10 @@ static void find_loaders(const struct view *view, const struct view_process *of,
     const struct view_process *process;
     *loaders = (struct loaders){.least = 1};
     for (size_t at = 0; (process = view_next_watched(view, &at)) && loaders->n < FOUND_PIDS_MAX;) {
-        const double wanted_s = view_wanted_s(view_oncpu_s(process), view_wait_s(process));
-        if (process->parent != of->pid || wanted_s < share_least * view->wall_s)
+        if (process->parent != of->pid || works(view, process) < share_least)
             continue;
         loaders->who[loaders->n++] = process;
-        loaders->least = fmin(loaders->least, wanted_s / view->wall_s);
+        loaders->least = fmin(loaders->least, works(view, process));
         view_add_cpus(view, process, &loaders->cpus);
     }
 }
@@ -171,21 +175,23 @@ static void find_loaders(const struct view *view, const struct view_process *of,
 /*
  * It works a little and sleeps mostly, while all its children compute all the time: they are what
  * it waits for. If it were the limit, or a GPU behind it, they would sleep as their queue is full.
- * A shell that only waits for children works less.
+ * A process that only starts loaders may stand between, as Python's fork server does. So does a
+ * shell that waits for its children: if a terminal started it, it has a session of its own.
  */
 void check_loaders(struct checker *checker)
 {
     static const double works_least = 0.01, works_most = 0.5, loads_least = 0.9, idle_least = 0.5;
     const struct view *view = checker->view;
-    const struct view_process *process;
-    for (size_t at = 0; (process = view_next_watched(view, &at));) {
-        const double works =
-            view_wanted_s(view_oncpu_s(process), view_wait_s(process)) / view->wall_s;
+    for (size_t i = 0; i < view->nprocesses; i++) {
+        const struct view_process *process = &view->processes[i];
         struct loaders loaders;
-        if (works < works_least || works > works_most)
-            continue;
         find_loaders(view, process, &loaders);
         if (loaders.n < 2 || loaders.least < loads_least)
+            continue;
+        if (works(view, process) < works_least)
+            process = view_find(view, process->parent);
+        if (!process || !process->watched || works(view, process) < works_least ||
+            works(view, process) > works_most || process->autogroup != loaders.who[0]->autogroup)
             continue;
         const double idle = view_idle_s(view, &loaders.cpus) / view->wall_s;
         const char *storage = "";
@@ -197,7 +203,7 @@ void check_loaders(struct checker *checker)
                                        loaders.n, idle, storage);
         const struct finding_parts parts = {.severity =
                                                 idle >= idle_least ? FINDING_DOUBT : FINDING_NOTE,
-                                            .cost = 1 - works,
+                                            .cost = 1 - works(view, process),
                                             .who = &process,
                                             .nwho = 1,
                                             .evidence = evidence};

@@ -68,6 +68,7 @@ struct incident {
     const char *witness; /* a metric that shows the cause, sick and cured; NULL = none */
     /* Findings that doctor should report, "a|b"; NULL = no check sees it; "" = no advice at all. */
     const char *doctor;
+    bool no_speed;        /* its benchmark counts no progress: no fix of doctor is tried */
     bool harms;           /* the "cure" is harmful: the second variant should be slower */
     unsigned least_nodes; /* NUMA nodes that it needs */
     const char *cannot;   /* why no single machine reproduces it; NULL = a machine can */

@@ -65,10 +65,11 @@ TEST(waits_for_the_interpreter_are_one_finding)
     view_judge_first("convoy");
 }
 
-/* A trainer and its loaders, with these shares of a CPU. */
+/* A trainer, two loaders, with these shares of a CPU, and a child that does nothing. */
 static void plant_loaders(double trainer, double loader, double last)
 {
-    view_plant(3);
+    view_plant(4);
+    machine.processes[3].parent = 100;
     view_add_task(0, MASK_ALL, trainer * WALL_S, 0);
     for (size_t w = 1; w < 3; w++) {
         machine.processes[w].parent = 100;
@@ -77,6 +78,13 @@ static void plant_loaders(double trainer, double loader, double last)
     view_occupy_all(WALL_S);
     machine.host.a_second.disk_waits_s = 0.01;
     machine.view.host = &machine.host;
+}
+
+/* The child starts the loaders, as a fork server does. */
+static void plant_server(void)
+{
+    plant_loaders(0.1, 0.98, 0.95);
+    machine.processes[1].parent = machine.processes[2].parent = 103;
 }
 
 TEST(loaders_that_lack_cpu_time)
@@ -91,6 +99,8 @@ TEST(loaders_that_lack_cpu_time)
     found = view_judge_found("slow_loaders");
     assert_int_equal(found->finding.severity, FINDING_DOUBT);
     assert_has(found->finding.sentence, "Start more of them");
+    plant_server();
+    assert_int_equal(view_judge_found("slow_loaders")->pids[0], 100);
 }
 
 TEST(loaders_that_are_not_the_limit)
@@ -106,5 +116,8 @@ TEST(loaders_that_are_not_the_limit)
     }
     plant_loaders(0.1, 0.98, 0.98);
     machine.processes[2].parent = 1; /* one child: a pipe, more likely */
+    view_judge_lacks("slow_loaders");
+    plant_server();
+    machine.processes[0].autogroup = 7; /* a terminal, and its shell */
     view_judge_lacks("slow_loaders");
 }
