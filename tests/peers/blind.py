@@ -84,18 +84,6 @@ def job_thread_loaders(loaders):
         burn(0.0005)
 
 
-def job_lock(threads):
-    lock = threading.Lock()
-
-    def take():
-        while True:
-            with lock:
-                burn(0.001)
-
-    spread(threads, take)
-    time.sleep(300)
-
-
 def feed(load, loaders):
     """A trainer takes batches from loaders, which are processes."""
     reader, writer = os.pipe()
@@ -290,7 +278,7 @@ CAUSES = {
     "loader short of disk": (loader_disk, {"storage"}),
     "interpreter lock": (some_python_threads, {"interpreter_lock"}),
     "threads as loaders": (lambda t: t.python("thread_loaders", t.rng.choice((2, 4, 6))), {"interpreter_lock"}),
-    "one lock": (lambda t: t.python("lock", t.rng.choice((3, 6))), {"convoy"}),
+    "one lock": (lambda t: t.count("lock", f"threads={t.rng.choice((3, 4, 6))}"), {"convoy"}),
     "garbage collection": (lambda t: t.python("collector"), None),
     "spinning for a GPU": (spin_for_gpu, {"spin_wait"}),
     "neighbour": (neighbour, {"run_queue"}),
