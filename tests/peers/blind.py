@@ -4,11 +4,12 @@
    blind.py N [NAME...]      N rounds of each cause and of each healthy job, or of those named, in random order
    blind.py --table FILE...  the confusion matrix of these records, as Markdown
 
-The look knows the pids of a job and nothing else. Each trial is one line of JSON on stdout; none is repeated or left out.
+The look knows the pids of a job and nothing else. Each trial, of 4 seconds, is one line of JSON on stdout, written at its
+end; none is repeated or left out. SIGINT and SIGTERM end the trial's job too; the matrix sums all FILEs up.
 A trial starts once other programs use less than BOUND of the CPUs, or after BLIND_LIMIT seconds. The matrix shows trials in
-which they stayed below it during the look, and sums the rest up. BLIND_SEED sets the order.
-CONTEND_BINARY, CONTEND_JOB, CONTEND_BUSY and CONTEND_FAKE_DRIVER are those of the tests. Needs two CPUs, root and cgroup
-version 1, and redis; Debian's python3 has numpy. TMPDIR has to be on a disk.
+which they stayed below it during the look, and sums the rest up. BLIND_SEED sets order and sizes, else random.
+CONTEND_BINARY, CONTEND_JOB, CONTEND_BUSY and CONTEND_FAKE_DRIVER are those of the tests. Needs two CPUs, root,
+cgroup version 1, and Debian's redis-server and python3-numpy. TMPDIR has to be on a disk.
 """
 import gc
 import json
@@ -26,7 +27,7 @@ import tempfile
 import threading
 import time
 
-BOUND, WATCH_S, SETTLE_S = 0.1, 2, 1.5
+BOUND, QUIET_S, SETTLE_S, WATCH_S = 0.1, 0.5, 1, 2
 LIMIT_S = float(os.environ.get("BLIND_LIMIT", "60"))
 CGROUPS = "/sys/fs/cgroup"
 PYTHON = "/usr/bin/python3"
@@ -165,6 +166,7 @@ class Trial:
         if within:
             command = ("sh", "-c", f'echo $$ >{within}/cgroup.procs && exec "$@"', "-", *command)
         self.started.append(subprocess.Popen(command, env={**env, **environ}, start_new_session=True,
+                                             preexec_fn=lambda: signal.alarm(60),  # in case that this process is killed
                                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
     def python(self, name, *args, **options):
@@ -195,7 +197,7 @@ class Trial:
         for child in self.started:
             os.killpg(child.pid, signal.SIGKILL)  # not waited for yet, so the group is its own
             child.wait()
-        time.sleep(0.2)
+        time.sleep(0.2 if self.groups else 0)
         for group in self.groups:
             os.rmdir(group)
 
@@ -337,7 +339,7 @@ def run(name, scratch, rng):
     began, others = time.monotonic(), 1
     while others >= BOUND and time.monotonic() - began < LIMIT_S:
         then = busy_s()
-        time.sleep(1)
+        time.sleep(QUIET_S)
         others = share_of_others(then)
     t = Trial(scratch, rng)
     try:
@@ -388,7 +390,8 @@ def main(args):
         globals()["job_" + args[1]](*args[2:])
     if args[0] == "--table":
         return table([json.loads(line) for name in args[1:] for line in open(name)])
-    rng = random.Random(int(os.environ.get("BLIND_SEED", "58")))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    rng = random.Random(os.environ.get("BLIND_SEED"))
     names = args[1:] or [*CAUSES, *HEALTHY]
     with tempfile.TemporaryDirectory() as scratch:
         for _ in range(int(args[0])):
