@@ -8,7 +8,7 @@ grep -q . /proc/self/syscall 2>/dev/null || skip "this kernel does not tell what
 cat >"$scratch/threads.py" <<'END'
 import os, queue, sys, threading, time
 kind, ready = sys.argv[1:]
-lock, items = threading.Lock(), queue.Queue()
+items = queue.Queue()
 
 def work(s):
     end = time.thread_time() + s
@@ -18,11 +18,6 @@ def work(s):
 def start(n, target):
     for _ in range(n):
         threading.Thread(target=target, daemon=True).start()
-
-def convoy():
-    while True:
-        with lock:
-            work(0.001)
 
 def consumer():
     while True:
@@ -46,8 +41,8 @@ def rare():
         time.sleep(0.02)
 
 print(os.getpid(), file=open(ready, "w"))
-if kind in ("convoy", "disk"):
-    start(6, {"convoy": convoy, "disk": disk}[kind])
+if kind == "disk":
+    start(6, disk)
     time.sleep(180)
 {"alone": alone, "rare": rare}[kind]()
 END
@@ -76,8 +71,9 @@ done
 kill "${faulty[@]}"
 
 [ "$(nproc)" -gt 1 ] || skip "there is one CPU, which one thread fills"
-start convoy
+plant "$CONTEND_JOB" lock threads=4 count="$scratch/count"
+pid=${faulty[-1]}
 named() { look --pid "$pid" && grep -q '"convoy"' "$scratch/seen"; }
 retry named || skip "other programs leave no CPU idle: $(cat "$scratch/seen")"
-grep -qF "py-spy dump --pid $pid; gdb -p $pid" "$scratch/seen" || fail "no command: $(cat "$scratch/seen")"
+grep -qF "gdb -p $pid" "$scratch/seen" || fail "no command: $(cat "$scratch/seen")"
 finish

@@ -7,8 +7,9 @@
  * KIND: compute: independent threads. omp: teams of OpenMP that meet after each piece of work. own:
  * threads that spin at a barrier of the program's own. rank: one of N processes that meet after
  * each piece of work, by a stand-in for MPI (stub_mpi.c) and the shared file `page`. blas: matrix
- * products by OpenBLAS. sleep: a millisecond of work, nine of sleep. FILE holds the number of
- * finished pieces, a native uint64_t. on: the threads bind themselves to CPU.
+ * products by OpenBLAS. lock: threads that do most of their work under one lock. sleep: a
+ * millisecond of work, nine of sleep. FILE holds the number of finished pieces, a native uint64_t.
+ * on: the threads bind themselves to CPU.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -72,6 +73,18 @@ static void *meet(void *arg)
         } else
             while (atomic_load(&turn) == now)
                 relax();
+    }
+    return arg;
+}
+
+static void *lock(void *arg)
+{
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    for (;; atomic_fetch_add(done, 1)) {
+        (void)pthread_mutex_lock(&one);
+        work(500000);
+        (void)pthread_mutex_unlock(&one);
+        work(50000); /* else it takes the lock again before a thread that waits has woken */
     }
     return arg;
 }
@@ -160,6 +173,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(kind, "own") == 0)
         (void)run_threads(meet);
+    if (strcmp(kind, "lock") == 0)
+        (void)run_threads(lock);
     if (strcmp(kind, "compute") == 0)
         (void)(nthreads > 1 || on_cpu >= 0 ? run_threads(compute) : compute(NULL));
     return 2;

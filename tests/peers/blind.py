@@ -4,11 +4,12 @@
    blind.py N [NAME...]      N rounds of each cause and of each healthy job, or of those named, in random order
    blind.py --table FILE...  the confusion matrix of these records, as Markdown
 
-The look knows the pids of a job and nothing else. Each trial is one line of JSON on stdout; none is repeated or left out.
+The look knows the pids of a job and nothing else. Each trial, of 4 seconds, is one line of JSON on stdout, written at its
+end; none is repeated or left out. SIGINT and SIGTERM end the trial's job too; the matrix sums all FILEs up.
 A trial starts once other programs use less than BOUND of the CPUs, or after BLIND_LIMIT seconds. The matrix shows trials in
-which they stayed below it during the look, and sums the rest up. BLIND_SEED sets the order.
-CONTEND_BINARY, CONTEND_JOB, CONTEND_BUSY and CONTEND_FAKE_DRIVER are those of the tests. Needs two CPUs, root and cgroup
-version 1, and redis; Debian's python3 has numpy. TMPDIR has to be on a disk.
+which they stayed below it during the look, and sums the rest up. BLIND_SEED sets order and sizes, else random.
+CONTEND_BINARY, CONTEND_JOB, CONTEND_BUSY and CONTEND_FAKE_DRIVER are those of the tests. Needs two CPUs, root,
+cgroup version 1, and Debian's redis-server and python3-numpy. TMPDIR has to be on a disk.
 """
 import gc
 import json
@@ -26,7 +27,7 @@ import tempfile
 import threading
 import time
 
-BOUND, WATCH_S, SETTLE_S = 0.1, 2, 1.5
+BOUND, QUIET_S, SETTLE_S, WATCH_S = 0.1, 0.5, 1, 2
 LIMIT_S = float(os.environ.get("BLIND_LIMIT", "60"))
 CGROUPS = "/sys/fs/cgroup"
 PYTHON = "/usr/bin/python3"
@@ -82,18 +83,6 @@ def job_thread_loaders(loaders):
     while True:
         items.get()
         burn(0.0005)
-
-
-def job_lock(threads):
-    lock = threading.Lock()
-
-    def take():
-        while True:
-            with lock:
-                burn(0.001)
-
-    spread(threads, take)
-    time.sleep(300)
 
 
 def feed(load, loaders):
@@ -177,6 +166,7 @@ class Trial:
         if within:
             command = ("sh", "-c", f'echo $$ >{within}/cgroup.procs && exec "$@"', "-", *command)
         self.started.append(subprocess.Popen(command, env={**env, **environ}, start_new_session=True,
+                                             preexec_fn=lambda: signal.alarm(60),  # in case that this process is killed
                                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
     def python(self, name, *args, **options):
@@ -207,7 +197,7 @@ class Trial:
         for child in self.started:
             os.killpg(child.pid, signal.SIGKILL)  # not waited for yet, so the group is its own
             child.wait()
-        time.sleep(0.2)
+        time.sleep(0.2 if self.groups else 0)
         for group in self.groups:
             os.rmdir(group)
 
@@ -240,7 +230,7 @@ def spin_for_gpu(t):
 
 def neighbour(t):
     t.count("compute", on=FIRST)
-    t.start(os.environ["CONTEND_BUSY"], "threads=2")
+    t.start(os.environ["CONTEND_BUSY"], f"threads={t.rng.choice((1, 2, 4))}", on=FIRST)  # else it may take the other CPU alone
     t.asked = 1
 
 
@@ -290,7 +280,7 @@ CAUSES = {
     "loader short of disk": (loader_disk, {"storage"}),
     "interpreter lock": (some_python_threads, {"interpreter_lock"}),
     "threads as loaders": (lambda t: t.python("thread_loaders", t.rng.choice((2, 4, 6))), {"interpreter_lock"}),
-    "one lock": (lambda t: t.python("lock", t.rng.choice((3, 6))), {"convoy"}),
+    "one lock": (lambda t: t.count("lock", f"threads={t.rng.choice((3, 4, 6))}"), {"convoy"}),
     "garbage collection": (lambda t: t.python("collector"), None),
     "spinning for a GPU": (spin_for_gpu, {"spin_wait"}),
     "neighbour": (neighbour, {"run_queue"}),
@@ -349,7 +339,7 @@ def run(name, scratch, rng):
     began, others = time.monotonic(), 1
     while others >= BOUND and time.monotonic() - began < LIMIT_S:
         then = busy_s()
-        time.sleep(1)
+        time.sleep(QUIET_S)
         others = share_of_others(then)
     t = Trial(scratch, rng)
     try:
@@ -400,7 +390,8 @@ def main(args):
         globals()["job_" + args[1]](*args[2:])
     if args[0] == "--table":
         return table([json.loads(line) for name in args[1:] for line in open(name)])
-    rng = random.Random(int(os.environ.get("BLIND_SEED", "58")))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    rng = random.Random(os.environ.get("BLIND_SEED"))
     names = args[1:] or [*CAUSES, *HEALTHY]
     with tempfile.TemporaryDirectory() as scratch:
         for _ in range(int(args[0])):

@@ -179,10 +179,12 @@ static const char *format_fewer(const struct checker *checker, const bool *in)
 
 /*
  * If a CPU idles that they could use, the gain is the time of that CPU. If none idles, their CPUs
- * are always busy, and another distribution of them does not add CPU time.
+ * are always busy, and another distribution of them does not add CPU time. Processes that feed each
+ * other by pipes wait now and then beside CPUs that are idle now and then: they lack nothing.
  */
 static void report_overlap(struct checker *checker, const bool *in)
 {
+    static const double needs_least = 0.9, waits_least = 0.3;
     char command[COMMAND_MAX] = "";
     const char *list;
     struct bitset pool = {0}, idle = {0}, slices[ALLOCATE_MOST];
@@ -204,10 +206,11 @@ static void report_overlap(struct checker *checker, const bool *in)
     }
     list = bitset_format(&crowd.cpus);
     double share = check_wait_share(crowd.oncpu_s, crowd.wait_s);
+    const double needs = (crowd.oncpu_s + crowd.wait_s) / wall_s;
+    const unsigned ncpus = (unsigned)bitset_count(&crowd.cpus);
     const char *evidence =
-        str_fmt("they need %.1f of the %u CPUs %.60s, and waited %s of that time",
-                (crowd.oncpu_s + crowd.wait_s) / wall_s, bitset_count(&crowd.cpus), list,
-                text_percent(share));
+        str_fmt("they need %.1f of the %u CPUs %.60s, and waited %s of that time", needs, ncpus,
+                list, text_percent(share));
     const struct finding_parts parts = {
         .severity = has_idle ? FINDING_BAD : FINDING_NOTE,
         .cure = CURE_BIND,
@@ -222,8 +225,9 @@ static void report_overlap(struct checker *checker, const bool *in)
                            : most < crowd.n ? format_fewer(checker, in)
                                             : "; each could have its own. No CPU idles, so the "
                                               "total gain is not known";
-    checker_report(checker, &parts, "%zu busy processes share CPUs%s: %s%s.", crowd.n, idle_text,
-                   evidence, fix_text);
+    if (has_idle || needs >= needs_least * ncpus || share >= waits_least)
+        checker_report(checker, &parts, "%zu busy processes share CPUs%s: %s%s.", crowd.n,
+                       idle_text, evidence, fix_text);
     for (size_t g = 0; g < checker->ngroups; g++)
         checker->has_cause[g] |= in[g];
 }

@@ -489,6 +489,24 @@ TEST(an_idle_cpu_is_given_before_fewer_are_run)
     assert_int_equal(found->finding.severity, FINDING_NOTE);
 }
 
+/* Three processes that feed each other by pipes, on CPUs that are idle now and then; and the same
+ * beside others that leave them less. */
+TEST(a_pipeline_that_waits_now_and_then_lacks_nothing)
+{
+    for (int lacks = 0; lacks < 2; lacks++) {
+        view_plant(3);
+        for (unsigned cpu = 0; cpu < 4; cpu++)
+            view_occupy(cpu, cpu < 2 && !lacks ? 6.5 : 10);
+        for (size_t w = 0; w < 3; w++) {
+            machine.processes[w].mask = MASK_LOW;
+            view_add_task(w, MASK_LOW, w ? 3 : 7, lacks ? 3 : 1.2);
+        }
+        view_judge();
+        assert_int_equal(view_look_for("masks_overlap") != NULL, lacks);
+        assert_null(view_look_for("run_queue"));
+    }
+}
+
 /* Workers with two threads of libgomp each, all on CPU 0 of four; `spins` of 1000 samples spin. */
 static void judge_narrow(size_t workers, double oncpu_s, double wait_s, unsigned spins)
 {
