@@ -61,7 +61,7 @@ say_drivers() {
 
 # The newest version of glibc that any file needs, such as 2.34. Packed relocations (DT_RELR) need 2.36.
 needed_glibc() {
-    objdump -p "$root"/contend* "$root"/lib/* | sed 's/GLIBC_ABI_DT_RELR/GLIBC_2.36/' |
+    objdump -p "$root"/*contend* "$root"/lib/* | sed 's/GLIBC_ABI_DT_RELR/GLIBC_2.36/' |
         grep -oE 'GLIBC_[0-9.]+' | sed 's/GLIBC_//' | sort -uV | tail -n 1
 }
 

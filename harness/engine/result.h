@@ -260,6 +260,7 @@ struct result {
     unsigned rounds_planned, rounds_done;
     unsigned rounds_least; /* after these, no round is begun that would end after rounds_s */
     double rounds_s;       /* from the start, and fewer are planned; 0 = all are measured */
+    double rounds_most_s;  /* nor one of these that would end after it; 0 = all are measured */
     bool solo_turns;       /* a round measures only one of the baselines of a worker count */
     bool until_clear;      /* rounds end when the result is clear (verdict/recommend.h) */
     uint64_t seed;

@@ -160,8 +160,8 @@ static int run_round(struct runner *runner, unsigned round, struct result *resul
 static void plan_next(struct result *result, double elapsed_s)
 {
     unsigned done = result->rounds_done;
-    bool fits = result->rounds_s <= 0 || done < result->rounds_least ||
-                elapsed_s * (done + 1) / done <= result->rounds_s;
+    double most_s = done < result->rounds_least ? result->rounds_most_s : result->rounds_s;
+    bool fits = most_s <= 0 || elapsed_s * (done + 1) / done <= most_s;
     if (result->until_clear && result->purpose == PURPOSE_RUN)
         result->rounds_planned = done < result->rounds_least ? result->rounds_least : done + fits;
     if (fits)

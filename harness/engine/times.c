@@ -76,6 +76,19 @@ static const struct bench *commands_of(const struct result *result)
     return bench && bench->runs_command ? bench : NULL;
 }
 
+/* On a slow machine, such as an emulated one, rounds end after so many times what was expected,
+ * even before the least number. Not of a user's command, which may be slow on any machine, nor of
+ * ranks, which must agree on rounds. */
+static const double expected_most = 4;
+
+static double rounds_most_s(const struct run_options *options, const struct run_setup *setup)
+{
+    const struct result *result = &setup->result;
+    if (result->purpose != PURPOSE_RUN || options->rounds || options->ranks || commands_of(result))
+        return 0;
+    return expected_most * fmax(setup->expected_s, profiles[options->profile].target_s);
+}
+
 static double warmup_s(const struct run_options *options, const struct result *result,
                        double fallback_s)
 {
@@ -187,6 +200,7 @@ static void set_clear_times(const struct run_options *options, double start_s, d
             arm_runs(&result->arms[i]) && !(result->solo_turns && result->arms[i].is_baseline);
     setup->expected_s = fmax(time_box_s, (launches * (each_s + config->least_warmup_s) + watch_s) *
                                              result->rounds_least);
+    result->rounds_most_s = rounds_most_s(options, setup);
 }
 
 void times_set(const struct run_options *options, struct run_setup *setup)
@@ -243,6 +257,7 @@ void times_set(const struct run_options *options, struct run_setup *setup)
     config->limit_s = fmax(limit_s(options, result, profile),
                            config->measure_s * (scans ? scan_limit_factor : 1));
     setup->expected_s = all * (config->measure_s + before_s) + watched_s;
+    result->rounds_most_s = rounds_most_s(options, setup);
 }
 
 #ifdef CONTEND_HAVE_CUDA

@@ -14,14 +14,18 @@ static int on_round(void *arg, unsigned round, struct err *err)
     return nanosleep(&ts, NULL);
 }
 
-static unsigned measure(unsigned least, double rounds_s, struct result *result)
+static unsigned measure(unsigned least, double rounds_s, double most_s, struct result *result)
 {
     unsigned rounds = 0;
     struct signals signals = {0};
     const struct observe_config config = {.run = result};
     const struct run_hooks hooks = {.on_round = on_round, .arg = &rounds};
-    *result = (struct result){
-        .rounds_planned = ROUNDS, .rounds_least = least, .rounds_s = rounds_s, .seed = 1};
+    *result = (struct result){.rounds_planned = ROUNDS,
+                              .rounds_least = least,
+                              .rounds_s = rounds_s,
+                              .rounds_most_s = most_s,
+                              .until_clear = most_s > 0,
+                              .seed = 1};
     assert_int_equal(run_rounds(&config, &hooks, &signals, result, NULL), 0);
     assert_int_equal(result->rounds_done, rounds);
     assert_int_equal(result->rounds_planned, rounds);
@@ -31,16 +35,24 @@ static unsigned measure(unsigned least, double rounds_s, struct result *result)
 TEST(run_rounds_are_all_measured)
 {
     struct result result;
-    assert_int_equal(measure(LEAST, 0, &result), ROUNDS);
-    assert_int_equal(measure(LEAST, 3600, &result), ROUNDS);
-    assert_int_equal(measure(ROUNDS, 1e-6, &result), ROUNDS);
+    assert_int_equal(measure(LEAST, 0, 0, &result), ROUNDS);
+    assert_int_equal(measure(LEAST, 3600, 0, &result), ROUNDS);
+    assert_int_equal(measure(ROUNDS, 1e-6, 0, &result), ROUNDS);
 }
 
 /* However slow the machine, the minimum of rounds runs; further rounds only if time is left. */
 TEST(run_rounds_that_take_too_long_are_fewer)
 {
     struct result result;
-    assert_int_equal(measure(LEAST, 1e-6, &result), LEAST);
-    unsigned some = measure(LEAST, ROUNDS * HOOK_MS * 1e-3 / 2, &result);
+    assert_int_equal(measure(LEAST, 1e-6, 0, &result), LEAST);
+    unsigned some = measure(LEAST, ROUNDS * HOOK_MS * 1e-3 / 2, 0, &result);
     assert_in_range(some, LEAST, ROUNDS - 1);
+}
+
+/* An emulated machine takes minutes for a round. */
+TEST(run_ends_before_the_minimum_on_a_very_slow_machine)
+{
+    struct result result;
+    assert_int_equal(measure(LEAST, 1e-6, 1e-6, &result), 1);
+    assert_int_equal(measure(LEAST, 1e-6, 3600, &result), LEAST);
 }
