@@ -40,7 +40,7 @@ say "unpacking Debian's arm64 libraries in $root"
 : >"$root/apt/shlibs"
 for deb in "$root"/apt/archives/*.deb; do
     dpkg-deb -x "$deb" "$root"
-    owner=$(dpkg-deb -W --showformat='${Package} ${Version}' "$deb")
+    owner=$(dpkg-deb -W "$deb")
     dpkg-deb --fsys-tarfile "$deb" | tar -t | sed "s/^/$owner /"
     dpkg-deb --ctrl-tarfile "$deb" | tar -xO ./shlibs 2>/dev/null | grep -v '^udeb' >>"$root/apt/shlibs" || true
 done >"$root/apt/files.new"
