@@ -22,9 +22,10 @@ small_tree() {
     done
     printf 'int main(void)\n{\n    return 0;\n}\n' | tee "$tree"/harness/{comms,doctor,validate}/main.c >/dev/null
     cp harness/version.h.in "$tree/harness"
-    mkdir -p "$tree"/{bench/loader,harness/show/figures,kernels/gpu}
-    cp bench/loader/python.h bench/loader/*.py "$tree/bench/loader"
-    cp harness/show/figures/scripts.h "$tree/harness/show/figures"
+    find harness bench -name '*.h' -exec cp --parents -t "$tree" {} + # of what is embedded
+    cp bench/loader/*.py "$tree/bench/loader"
+    mkdir "$tree"/{kernels/gpu,tests}
+    touch "$tree/tests/CMakeLists.txt"
     cat >"$tree/kernels/gpu/gpu.cu" <<'CUDA'
 __global__ void kernel(float *x)
 {
@@ -81,15 +82,15 @@ touch "$tree/new"
 expect 2 "commit your changes first" "$tree/contend" release --snapshot
 rm "$tree/new"
 
-mkdir -m 700 "$GNUPGHOME" "$scratch/a longer name"
+mkdir -m 700 "$GNUPGHOME" "$scratch/a_longer_name"
 trap 'gpgconf --kill all; rm -rf "$scratch"' EXIT
 gpg -q --batch --passphrase '' --quick-gen-key t@example.org default default never 2>"$scratch/log" ||
     fail "$(cat "$scratch/log")"
 export limit_s=3000
 CONTEND_SIGN_KEY=t@example.org expect 0 "/one$" "$tree/contend" release --snapshot "${archs[@]}" "$scratch/one"
-git clone -q "$tree" "$scratch/a longer name/second"
-[ ! -e "$tree/build" ] || cp -r "$tree/build" "$scratch/a longer name/second"
-(umask 077 && TMPDIR="$scratch/a longer name" TZ=Asia/Tokyo expect 0 "is not signed" "$scratch/a longer name/second/contend" \
+git clone -q "$tree" "$scratch/a_longer_name/second"
+[ ! -e "$tree/build" ] || cp -r "$tree/build" "$scratch/a_longer_name/second"
+(umask 077 && TMPDIR="$scratch/a_longer_name" TZ=Asia/Tokyo expect 0 "is not signed" "$scratch/a_longer_name/second/contend" \
     release --snapshot "${archs[@]}" "$scratch/two" && exit $failures) || fail "no second release"
 diff "$scratch"/{one,two}/SHA256SUMS >"$scratch/diff" || fail "built twice: $(cat "$scratch/diff")"
 cd "$scratch/one" || exit 1
