@@ -7,6 +7,7 @@
 # version of CMakeLists.txt, with its date in CHANGELOG.md; a snapshot may be any commit. CONTEND_SIGN_KEY, a key of
 # gpg, signs SHA256SUMS.
 set -eu
+umask 022 # the modes of packaged files
 
 say() {
     printf 'contend: %s\n' "$*" >&2
@@ -66,7 +67,6 @@ ln -s "$source_dir/build/aarch64-root" "$clone/build/"
 SOURCE_DATE_EPOCH=$(git -C "$clone" log -1 --format=%ct)
 export SOURCE_DATE_EPOCH LC_ALL=C TZ=UTC
 unset CONTEND_BUILD_DIR
-umask 022
 
 cd "$out"
 git -C "$clone" archive --prefix="contend-$version/" HEAD | gzip -9n >"contend-$version.tar.gz"
