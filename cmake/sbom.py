@@ -19,7 +19,7 @@ def spdx_id(name):
 
 
 def package(name, version, licence, **more):
-    return {"name": name, "SPDXID": spdx_id(name), "versionInfo": version, "downloadLocation": "NOASSERTION",
+    return {"name": name, "SPDXID": spdx_id(f"{name}-{version}"), "versionInfo": version, "downloadLocation": "NOASSERTION",
             "filesAnalyzed": False, "licenseDeclared": licence, "licenseConcluded": "NOASSERTION",
             "copyrightText": "NOASSERTION", **more}
 
@@ -35,8 +35,8 @@ def main():
     packages = [package("contend", version, "Apache-2.0", packageFileName=os.path.basename(path),
                         checksums=[{"algorithm": "SHA256", "checksumValue": digest}])]
     licences, relations = [], [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES",
-                                "relatedSpdxElement": spdx_id("contend")}]
-    for line in files["licenses/versions.txt"].splitlines():
+                                "relatedSpdxElement": packages[0]["SPDXID"]}]
+    for line in dict.fromkeys(files["licenses/versions.txt"].splitlines()):  # two programs may link the same
         name, owner, owner_version = line.split()
         licence, text = "NOASSERTION", files.get(f"licenses/{owner}.txt")
         if text is not None:
@@ -45,7 +45,7 @@ def main():
                 licences.append({"licenseId": licence, "name": f"copyright of {owner}", "extractedText": text})
         packages.append(package(name, owner_version, licence, packageFileName=name,
                                 **({"sourceInfo": f"from the package {owner}"} if owner != "-" else {})))
-        relations.append({"spdxElementId": spdx_id("contend"), "relatedSpdxElement": spdx_id(name),
+        relations.append({"spdxElementId": packages[0]["SPDXID"], "relatedSpdxElement": packages[-1]["SPDXID"],
                           "relationshipType": "STATIC_LINK" if name.endswith(".a") else "DYNAMIC_LINK"})
     created = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), datetime.timezone.utc)
     name = os.path.basename(path)[:-len(".tar.gz")]
