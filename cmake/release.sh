@@ -66,7 +66,8 @@ mkdir -p "$source_dir/build/aarch64-root" "$clone/build"
 ln -s "$source_dir/build/aarch64-root" "$clone/build/"
 SOURCE_DATE_EPOCH=$(git -C "$clone" log -1 --format=%ct)
 export SOURCE_DATE_EPOCH LC_ALL=C TZ=UTC
-unset CONTEND_BUILD_DIR
+# A compiler cache may rewrite the paths of sources, which some messages contain.
+unset CONTEND_BUILD_DIR CMAKE_C_COMPILER_LAUNCHER CMAKE_CUDA_COMPILER_LAUNCHER CFLAGS LDFLAGS
 
 cd "$out"
 git -C "$clone" archive --prefix="contend-$version/" HEAD | gzip -9n >"contend-$version.tar.gz"
