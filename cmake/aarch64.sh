@@ -22,7 +22,7 @@ die() {
 . "$here/packages.sh"
 mkdir -p "$root/apt/lists/partial" "$root/apt/archives/partial"
 root=$(readlink -f "$root")
-[ ! -e "$root/apt/unpacked" ] || exit 0
+[ ! -e "$root/apt/files" ] || exit 0
 install_packages "gcc-aarch64-linux-gnu aarch64-linux-gnu-gcc
 g++-aarch64-linux-gnu aarch64-linux-gnu-g++
 qemu-user qemu-aarch64"
@@ -36,11 +36,16 @@ say "unpacking Debian's arm64 libraries in $root"
 { apt_arm64 update && apt_arm64 install -y --no-install-recommends --download-only libc6-dev \
     libhwloc-dev libnuma-dev libjansson-dev libcmocka-dev libgomp1 libstdc++6; } ||
     die 2 "cannot download the arm64 libraries: see $log"
+# files: "PACKAGE VERSION ./PATH" for each file; shlibs: the package that a package has to depend on for a library.
+: >"$root/apt/shlibs"
 for deb in "$root"/apt/archives/*.deb; do
     dpkg-deb -x "$deb" "$root"
-done
+    owner=$(dpkg-deb -W "$deb")
+    dpkg-deb --fsys-tarfile "$deb" | tar -t | sed "s/^/$owner /"
+    dpkg-deb --ctrl-tarfile "$deb" | tar -xO ./shlibs 2>/dev/null | grep -v '^udeb' >>"$root/apt/shlibs" || true
+done >"$root/apt/files.new"
 # Links such as libm.so name a path from the root of the system that they are meant for.
 find "$root" -lname '/*' | while read -r link; do
     ln -sfn "$root$(readlink "$link")" "$link"
 done
-touch "$root/apt/unpacked"
+mv "$root/apt/files.new" "$root/apt/files"

@@ -6,6 +6,8 @@
 # OLDER is the same program built with CUDA 12, for drivers and GPUs that CUDA 13 no longer supports. It becomes
 # contend-cuda12. drivers.txt says which drivers each program serves.
 #
+# CONTEND_ARCH=aarch64: the program is a cross-build, with the tools and libraries that cmake/aarch64.sh installs.
+#
 # contend-comms, contend-doctor and libcontend_comms.so are included, and contend_mpi.so if it was built. glibc is not:
 # it has to fit the kernel and the other libraries of the target machine. The loader refuses a glibc older than the one
 # of the build machine.
@@ -14,29 +16,64 @@ set -eu
 program=$1
 source_dir=$2
 older=${3:-}
+machine=${CONTEND_ARCH:-$(uname -m)}
+sysroot='' tools=''
+if [ "$machine" != "$(uname -m)" ]; then
+    sysroot=$(readlink -f "$source_dir/build/$machine-root")
+    tools=$machine-linux-gnu-
+    export CONTEND_EMULATOR="qemu-$machine" QEMU_LD_PREFIX="$sysroot"
+fi
 glibc='/(ld-linux|lib(c|m|dl|rt|pthread|resolv|util|mvec))[-.]'
 
 say() {
     printf 'contend: %s\n' "$*" >&2
 }
 
-# Prints "name path" lines: the libraries that PROGRAM loads, including indirect dependencies.
-libraries() {
-    ldd "$program" | awk '$2 == "=>" { print $1, $3 }' | grep -vE "$glibc"
+# What ldd prints; the loader of another machine prints it when it is asked itself.
+loads() {
+    if [ -n "$sysroot" ]; then
+        "$CONTEND_EMULATOR" -E LD_TRACE_LOADED_OBJECTS=1 "$program"
+    else
+        ldd "$program"
+    fi
 }
 
-# Copies the copyright file of the library's package, if it came from a package. dpkg knows a file by the path in its
-# package, which may lack the /usr that links add.
-copy_license() {
+# Prints "name path" lines: the libraries that PROGRAM loads, including indirect dependencies.
+libraries() {
+    loads | awk -v root="$sysroot" '$2 == "=>" { print $1, root $3 }' | grep -vE "$glibc"
+}
+
+# archives PROGRAM: the archives from outside of its build that have a part in it, as the linker lists them.
+archives() {
+    sed -n 's/^\(\/.*\.a\)(.*/\1/p' "$1.map" 2>/dev/null | sort -u
+}
+
+# owner PATH: prints the package that the file is of, and its version. Packages may lack the /usr that links add.
+owner() {
     path=$(readlink -f "$1")
-    package=$(dpkg-query -S "$path" "${path#/usr}" 2>/dev/null | cut -d: -f1 | head -n 1)
-    [ -f "/usr/share/doc/$package/copyright" ] || return 0
-    cp -L "/usr/share/doc/$package/copyright" "$root/licenses/$package.txt"
+    case $path in
+    "${sysroot:-none}"/*) awk -v path=".${path#"$sysroot"}" '$3 == path { print $1, $2 }' "$sysroot/apt/files" ;;
+    *)
+        package=$(dpkg-query -S "$path" "${path#/usr}" 2>/dev/null | cut -d: -f1 | head -n 1)
+        [ -z "$package" ] || dpkg-query -W -f '${Package} ${Version}\n' "$package" | head -n 1
+        ;;
+    esac
+}
+
+# record FILE VERSION: prints a line of versions.txt, and copies the licence. VERSION is that of a file of no package.
+record() {
+    found=$(owner "$1")
+    echo "$(basename "$1") ${found:-- ${2:-unknown}}"
+    for doc in "$sysroot" ''; do
+        doc=$doc/usr/share/doc/${found%% *}/copyright
+        [ -n "$found" ] && [ -f "$doc" ] && cp -L "$doc" "$root/licenses/${found%% *}.txt" && return
+    done
+    return 0
 }
 
 # cuda_of PROGRAM: prints a version such as "13.0.88"; nothing for a program without GPU parts.
 cuda_of() {
-    "$1" --version | sed -n 's/^built with CUDA \([0-9.]*\).*/\1/p'
+    ${CONTEND_EMULATOR:-} "$1" --version | sed -n 's/^built with CUDA \([0-9.]*\).*/\1/p'
 }
 
 # The oldest driver that supports a major version of CUDA. Source: CUDA Toolkit Release Notes, "CUDA Toolkit and Minimum
@@ -61,7 +98,7 @@ say_drivers() {
 
 # The newest version of glibc that any file needs, such as 2.34. Packed relocations (DT_RELR) need 2.36.
 needed_glibc() {
-    objdump -p "$root"/*contend* "$root"/lib/* | sed 's/GLIBC_ABI_DT_RELR/GLIBC_2.36/' |
+    "${tools}objdump" -p "$root"/*contend* "$root"/lib/* | sed 's/GLIBC_ABI_DT_RELR/GLIBC_2.36/' |
         grep -oE 'GLIBC_[0-9.]+' | sed 's/GLIBC_//' | sort -uV | tail -n 1
 }
 
@@ -76,7 +113,7 @@ write_readme() {
 # $name
 
 What workers that feed GPUs lose to each other on the CPUs of this server, and the commands that give
-it back. This is the program alone, built for Linux on $(uname -m) with glibc $glibc_least or later; nothing is
+it back. This is the program alone, built for Linux on $machine with glibc $glibc_least or later; nothing is
 installed, and nothing else is needed.
 
     ./contend run             measures (about a minute) and prints the verdict
@@ -105,39 +142,42 @@ END
     say_file CHANGELOG.md "what changed, version by version"
     say_file LICENSE "the license of the program"
     say_file share "the manual page and completions of shells; \`man -l share/man/man1/contend.1\`"
-    say_file licenses "those of the libraries"
+    say_file licenses "those of the libraries, and their versions"
 }
 
-if ldd "$program" | grep 'not found' >&2; then
+if loads | grep 'not found' >&2; then
     say "a library of $program is missing (above)"
     exit 3
 fi
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
-name=contend-$("$program" --version | sed -n '1s/^contend \([0-9.]*\).*/\1/p')
+name=contend-$(${CONTEND_EMULATOR:-} "$program" --version | sed -n '1s/^contend \([0-9.]*\).*/\1/p')
 root=$stage/$name
-tarball=$name-linux-$(uname -m).tar.gz
+tarball=$name-linux-$machine.tar.gz
 
 mkdir -p "$root/lib" "$root/licenses"
-strip --strip-debug -o "$root/contend" "$program"
+"${tools}strip" --strip-debug -o "$root/contend" "$program"
 say_drivers contend "$(cuda_of "$program")" >"$root/drivers.txt"
 if [ -n "$older" ] && [ -z "$(cuda_of "$older")" ]; then
     say "left out: $older has no GPU parts"
 elif [ -n "$older" ]; then
-    strip --strip-debug -o "$root/contend-cuda12" "$older"
+    "${tools}strip" --strip-debug -o "$root/contend-cuda12" "$older"
     say_drivers contend-cuda12 "$(cuda_of "$older")" >>"$root/drivers.txt"
 fi
 libraries | while read -r library path; do
-    strip --strip-unneeded -o "$root/lib/$library" "$path"
-    copy_license "$path"
-done
+    "${tools}strip" --strip-unneeded -o "$root/lib/$library" "$path"
+    record "$path"
+done >"$root/licenses/versions.txt"
+for linked in "$program" ${older:+"$older"}; do
+    archives "$linked" | while read -r path; do record "$path" "$(cuda_of "$linked")"; done
+done >>"$root/licenses/versions.txt"
 for beside in contend-comms contend-doctor libcontend_comms.so; do
-    strip --strip-debug -o "$root/$beside" "$(dirname "$program")/$beside"
+    "${tools}strip" --strip-debug -o "$root/$beside" "$(dirname "$program")/$beside"
 done
 # MPI is not included: it has to be mpirun's own. The module that uses it is loaded only under mpirun.
 module=$(dirname "$program")/contend_mpi.so
 cp -r "$source_dir/share/sample_worker.py" "$source_dir/share/machines" "$root/"
-[ ! -f "$module" ] || strip --strip-debug -o "$root/contend_mpi.so" "$module"
+[ ! -f "$module" ] || "${tools}strip" --strip-debug -o "$root/contend_mpi.so" "$module"
 # Users may copy share/ to a prefix, such as ~/.local; man -l reads the page where it is.
 sh "$source_dir/cmake/manual.sh" "$program" "$root"
 mv "$root/share/doc/contend/docs" "$root/docs" && rm -r "$root/share/doc"

@@ -70,6 +70,9 @@ else()
         "$<$<AND:$<COMPILE_LANGUAGE:C>,$<CONFIG:Release>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
 endif()
 
+# Programs do not depend on the folder of the sources: equal sources give equal packages.
+add_compile_options("$<$<AND:$<COMPILE_LANGUAGE:C>,$<CONFIG:Release>>:-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=>")
+
 include(CheckPIESupported)
 check_pie_supported(LANGUAGES C)
 add_link_options(-Wl,-z,relro,-z,now -Wl,--as-needed)

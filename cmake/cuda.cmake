@@ -105,7 +105,8 @@ if(CONTEND_HAVE_CUDA)
                           ${CMAKE_DL_LIBS} rt)
 
     set(CMAKE_CUDA_STANDARD 17)
-    set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -lineinfo")
+    # Neither -lineinfo nor temporary files elsewhere: their paths would be in the program.
+    set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -objtemp")
     set(CMAKE_CUDA_FLAGS_DEBUG "-O1 -g -lineinfo")
     set(gpu_flags "-arch=${CONTEND_GPU_CODE}")
     if(CONTEND_GPU_CODE STREQUAL "")

@@ -95,7 +95,8 @@ function(contend_bundle)
         get_target_property(libraries ${program} LINK_LIBRARIES)
         contend_program(bundle-${program} ${sources})
         target_link_libraries(bundle-${program} PRIVATE ${libraries})
-        target_link_options(bundle-${program} PRIVATE -Wl,--disable-new-dtags)
+        target_link_options(bundle-${program} PRIVATE 
+            -Wl,--disable-new-dtags "-Wl,-Map=${CMAKE_BINARY_DIR}/bundle/${program}.map")
         set_target_properties(bundle-${program} PROPERTIES
             EXCLUDE_FROM_ALL ON BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/lib"
             OUTPUT_NAME ${program} RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bundle")
@@ -117,17 +118,17 @@ function(contend_bundle)
 endfunction()
 
 # contend_manual(program): the target `manual` runs the program, which writes its manual page and completions. They and
-# docs/ are installed with it. A cross-compiled program cannot run, so it has neither.
+# docs/ are installed with it.
 function(contend_manual program)
+    set(emulator "")
     if(CMAKE_CROSSCOMPILING)
-        message(STATUS "contend: no manual, as the program does not run here")
-        return()
+        set(emulator "CONTEND_EMULATOR=qemu-${CMAKE_SYSTEM_PROCESSOR}" "QEMU_LD_PREFIX=${CMAKE_SYSROOT}")
     endif()
     set(folder "${CMAKE_BINARY_DIR}/manual")
     file(GLOB docs CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/docs/*.md")
     add_custom_command(
         OUTPUT "${folder}/share/man/man1/contend.1"
-        COMMAND sh "${CMAKE_SOURCE_DIR}/cmake/manual.sh" $<TARGET_FILE:${program}> "${folder}"
+        COMMAND "${CMAKE_COMMAND}" -E env ${emulator} sh "${CMAKE_SOURCE_DIR}/cmake/manual.sh" $<TARGET_FILE:${program}> "${folder}"
         DEPENDS ${program} "${CMAKE_SOURCE_DIR}/cmake/manual.sh" ${docs}
         COMMENT "Writing the manual"
         VERBATIM)

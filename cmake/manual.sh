@@ -1,7 +1,7 @@
 #!/bin/sh
 # manual.sh PROGRAM PREFIX: has PROGRAM write its manual page and completions below PREFIX, such as ~/.local, where man
 # and the shells look for them. Also copies the documents that help and messages name, without pictures and links that
-# point outside docs/.
+# point outside docs/. CONTEND_EMULATOR, such as qemu-aarch64, runs the program of a cross-build.
 set -eu
 
 program=$1
@@ -12,7 +12,7 @@ write() {
     file=$share/$1
     shift
     mkdir -p "$(dirname "$file")"
-    "$program" "$@" >"$file.new"
+    ${CONTEND_EMULATOR:-} "$program" "$@" >"$file.new"
     mv "$file.new" "$file"
 }
 

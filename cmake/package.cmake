@@ -22,6 +22,12 @@ set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_COMPRESSION_TYPE xz)
 set(CPACK_RPM_PACKAGE_LICENSE Apache-2.0)
 # No package is required for the MPI module: its library comes with mpirun. CPack 3.25 has no Recommends of its own.
-set(CPACK_RPM_SPEC_MORE_DEFINE "%global __requires_exclude ^libmpi\nRecommends: gnuplot")
+set(CPACK_RPM_SPEC_MORE_DEFINE "%global __requires_exclude ^libmpi\nRecommends: gnuplot
+%global _buildhost contend\n%global use_source_date_epoch_as_buildtime 1\n%global clamp_mtime_to_source_date_epoch 1")
+if(CMAKE_CROSSCOMPILING)
+    set(CPACK_CONTEND_SYSROOT "${CMAKE_SYSROOT}")
+    set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
+    set(CPACK_RPM_PACKAGE_ARCHITECTURE aarch64)
+endif()
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share/man /usr/share/man/man1)
 include(CPack)

@@ -9,6 +9,7 @@ g++ g++
 libcmocka-dev cmocka.pc
 dpkg-dev dpkg-shlibdeps
 rpm rpmbuild
+gnupg gpg
 lintian lintian
 jq jq
 curl curl
