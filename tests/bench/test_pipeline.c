@@ -236,7 +236,7 @@ static void assert_waits(const char *const *pairs, uint64_t copy_ns, uint64_t se
     bool seen = false;
     job_open(&job, pairs);
     run_staged(&job, &stages);
-    for (int i = 0; i < 50 && !seen; i++) {
+    for (int i = 0; i < 500 && !seen; i++) { /* others may take the CPU */
         run_staged(&job, &stages);
         assert_true(stages.ns[FEED_KERNEL] <= work_ns && stages.ns[FEED_COPY] <= copy_ns);
         seen = stages.ns[FEED_KERNEL] > work_ns * 9 / 10 && stages.ns[FEED_COPY] >= seen_copy_ns;

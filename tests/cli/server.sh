@@ -84,8 +84,9 @@ expect 0 'Clients disturb their servers' "$CONTEND_BINARY" run --workers "$all" 
     "${common[@]}" --out "$scratch/shared" --ready 'tcp:{port}' --load "$load" -- "${server[@]}"
 try 2 'clients leave no core' none --ready 'tcp:{port}' --load true --load-cores 8192 -- true
 
-# A client that does nothing but compute is the limit; a number that it prints twice counts as it was last.
-try 0 'The client is the limit' busy --ready 'tcp:{port}' --metric 'n ([0-9]+)' --load \
+# A client that does nothing but compute is the limit, unless others take its CPU; a number that it prints twice counts
+# as it was last.
+try 0 'The client is the limit|other programs used' busy --ready 'tcp:{port}' --metric 'n ([0-9]+)' --load \
     "python3 -c 'import time
 while time.process_time() < 1: pass
 print(\"n 3\"); print(\"n 5\")'" -- "${server[@]}"

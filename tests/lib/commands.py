@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 PLANS = ("run", "bench", "tune", "ab")
-SCRIPT = ("test", "install", "bundle", "package")  # ./contend's own
+SCRIPT = ("test", "install", "bundle", "package", "release")  # ./contend's own
 STUBS = ("train", "faster", "serve", "python", "torchrun", "mpirun", "all_reduce_perf")
 NAMES = {"NAME": "prep", "COMMAND": "train"}
 

@@ -65,7 +65,7 @@ static int add_superbench(const json_t *object, int side, struct foreign *foreig
     size_t before = foreign->n;
     int rc = 0;
     foreign->by_node =
-        foreign->by_node || (foreign->node[side] && strcmp(foreign->node[side], node));
+        foreign->by_node || (foreign->node[side] && strcmp(foreign->node[side], node) != 0);
     foreign->node[side] = foreign->node[side] ? foreign->node[side] : node;
     json_object_foreach((json_t *)object, key, number)
     {
