@@ -21,7 +21,7 @@ rank() {
 names() {
     local wanted=$1 first=$2
     shift 2
-    [ "$SECONDS" -lt 600 ] || skip "other programs delay the ranks"
+    [ "$SECONDS" -lt 240 ] || skip "other programs delay the ranks"
     rm -rf "$scratch/logs"
     mkdir "$scratch/logs"
     rank 0 "$first" &
