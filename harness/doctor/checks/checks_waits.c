@@ -102,13 +102,14 @@ void check_interpreter(struct checker *checker)
  * At nearly every instant a thread runs, seldom more, and the others sleep in futex(2), though CPUs
  * are idle. A team sleeps so too between its regions, but then none runs, or most do. One thread
  * that does most of the work is a slow stage, and long turns are one stage after the other: neither
- * is a lock. On a busy machine, threads that are woken wait for a CPU beside the one that runs.
+ * is a lock. Threads that are woken count as running until they have found the lock taken: measured,
+ * 1.2 to 1.65 of 3 to 4 threads at an instant.
  */
 static bool is_convoy(const struct convoy *convoy, const struct turns *turns, double idle_cpus)
 {
     static const double active_least = 0.8, futex_least = 0.8, idle_least = 0.3;
     static const double cpus_most = 1.25, one_most = 0.6, turns_least_per_s = 50;
-    const double together_most = fmax(1.5, 0.4 * turns->threads);
+    const double together_most = fmax(1.8, 0.4 * turns->threads);
     return convoy->looks >= LOOKS_LEAST && turns->threads >= CONVOY_THREADS_LEAST &&
            convoy->active >= active_least * convoy->looks &&
            convoy->running <= together_most * convoy->active &&
