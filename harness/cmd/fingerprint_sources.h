@@ -7,7 +7,7 @@
 
 #include "harness/machine/topo.h"
 #include "harness/show/json/runs.h"
-#include "harness/verdict/runs/fingerprint.h"
+#include "harness/record/fingerprint.h"
 
 enum { SOURCE_WORDS = 16, SOURCE_RUNS = 16, SOURCE_S = 180 };
 

@@ -4,7 +4,7 @@
 
 #include "harness/show/doc.h"
 #include "harness/verdict/comparison.h"
-#include "harness/verdict/runs/fingerprint.h"
+#include "harness/record/fingerprint.h"
 
 /*
  * Adds a table for each pair of sides: outcome, metric and unit, both medians, the change, its

@@ -9,7 +9,7 @@
 #include "harness/lib/err.h"
 #include "harness/machine/topo.h"
 #include "harness/record/analysis.h"
-#include "harness/verdict/runs/fingerprint.h"
+#include "harness/record/fingerprint.h"
 #include "harness/verdict/runs/history.h"
 #include "harness/verdict/symmetry.h"
 #include "harness/verdict/verdict.h"

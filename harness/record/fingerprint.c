@@ -1,4 +1,4 @@
-#include "harness/verdict/runs/fingerprint.h"
+#include "harness/record/fingerprint.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Distances of fingerprints, compared with values worked out by hand, and their sentences. */
-#include "harness/verdict/runs/fingerprint.h"
+#include "harness/record/fingerprint.h"
 
 #include "tests/lib/unit.h"
 

@@ -2,8 +2,8 @@
  * A machine as a vector of its rates and of its retentions under fixed doses of contention; and the
  * distance between two vectors, in units of the difference between equal runs. Pure.
  */
-#ifndef CONTEND_VERDICT_RUNS_FINGERPRINT_H
-#define CONTEND_VERDICT_RUNS_FINGERPRINT_H
+#ifndef CONTEND_RECORD_FINGERPRINT_H
+#define CONTEND_RECORD_FINGERPRINT_H
 
 #include <stdbool.h>
 #include <stddef.h>
