@@ -21,6 +21,7 @@ import queue
 import random
 import signal
 import threading
+import time
 import traceback
 
 MAX_ROWS, MAX_PROMPT, WARM_ROWS = 64, 1024, 12
@@ -50,10 +51,24 @@ class Batch:
             ),
         )
         self.clear()
-        for row in range(WARM_ROWS):
-            self.do(("prefill", -1 - row, [5 + row] * (16 + 24 * row)))
-            self.do(("decode", []))
-        self.do(("decode", [-1 - row for row in range(WARM_ROWS)]))
+        self.warm_up(args.warm)
+
+    def warm_up(self, seconds):
+        """A load as it will come: kernels are chosen and loaded for each number of rows and each length. Memory is had at once,
+        as engines have it: else the cache's new sizes, a cudaMalloc each, make the first 15 seconds three times as slow."""
+        if self.device.type == "cuda":
+            sizes = [8 << 30] + [1 << 20] * 512
+            held = [self.torch.empty(size, dtype=self.torch.uint8, device=self.device) for size in sizes]
+            del held
+        dice, left, row, end = random.Random(1), {}, 0, time.perf_counter() + seconds
+        while left or time.perf_counter() < end:
+            if len(left) < dice.randint(0, WARM_ROWS) and time.perf_counter() < end:
+                row -= 1
+                left[row] = dice.randint(8, 32)
+                self.do(("prefill", row, [5] * dice.randint(16, 320)))
+            left = {row: n - 1 for row, n in left.items()}
+            self.do(("decode", [row for row, n in left.items() if n < 0]))
+            left = {row: n for row, n in left.items() if n >= 0}
 
     def build(self, transformers, config):
         self.torch.manual_seed(1)
@@ -337,6 +352,7 @@ def main():
     parser.add_argument("--gpu", type=lambda text: [int(gpu) for gpu in text.split(",")], default=[0])
     parser.add_argument("--layers", type=int, default=16)
     parser.add_argument("--width", type=int, default=1024, help="a multiple of 128")
+    parser.add_argument("--warm", type=float, default=3, help="seconds of own load before it is ready")
     args = parser.parse_args()
     from aiohttp import web
 

@@ -10,6 +10,7 @@
 #   model    [50]  contend run serve on the same cores
 #   harness  [80]  two replicas under placements, by contend run --load
 #   jobs_at_once [280] beside's preprocessors, as jobs of contend run --job
+#   follow   [160] after jobs_at_once: its recommendation as printed, beside the server alone, in alternation
 #
 # Servers of sweep, beside and rule start once and are moved by affinity, all threads of them. That is fair, as they have no
 # team of threads sized at the start: the model runs on the GPU, and PyTorch's CPU pool starts when first used.
@@ -271,7 +272,7 @@ jobs_at_once() {
     timeout 500 "$contend" run --rounds "${ROUNDS:-1}" --time 1 --no-canary --no-plots --force --setup-limit 100 --placement none,sized,partition \
         --out "$work/jobs" --protect 'server_tpot_p50 10%' \
         --job "server=--ready http://localhost:{port}/health
-            --load '$python $here/decoder_client.py http://localhost:{port} --rate 4 --tokens 32 --seconds $((seconds + 1))'
+            --load '$python $here/decoder_client.py http://localhost:{port} --rate ${RATE:-2} --tokens 32 --seconds $((seconds + 1))'
             --metric 'tpot_p50=tpot_p50_ms ([0-9.]+)' --metric 'tpot_p99=tpot_p99_ms ([0-9.]+)'
             --metric 'ttft_p50=ttft_p50_ms ([0-9.]+)' --metric 'ttft_p99=ttft_p99_ms ([0-9.]+)'
             --less-is-better tpot_p50,tpot_p99,ttft_p50,ttft_p99 -- $python $here/decoder.py --port {port}" \
@@ -279,6 +280,40 @@ jobs_at_once() {
         log "FAILED: contend run --job"
     cp "$work/jobs/rows.csv" "$out/jobs.csv"
     log "$(tail -n 60 "$out/jobs.txt")"
+}
+
+# follow_once NAME PORT COMMAND...: starts it and loads the server; a row with the steps a second of what it prints.
+follow_once() {
+    local name=$1 at=$2 before first sid
+    shift 2
+    port=$((at - 1))
+    : >"$work/followed.txt"
+    setsid "$@" > >(cat >"$work/followed.txt") 2>&1 & # a pipe, as it is opened anew
+    sid=$!
+    disown
+    started+=("$sid") servers=("$sid")
+    await 200 is_up "$at" || return
+    [ "$name" = alone ] || await 120 works "$work/followed.txt"
+    before=$(lines "$work/followed.txt") first=$EPOCHREALTIME
+    load follow.csv 1 "$gpus,$name" --rate "${RATE:-2}" --tokens 32 --seconds $((seconds + 1))
+    sed -i "\$s/\$/,$(awk -v n=$(($(lines "$work/followed.txt") - before)) -v from="$first" -v to="$EPOCHREALTIME" \
+        'BEGIN { print n / (to - from) }')/" "$out/follow.csv"
+    kill -TERM "$sid"
+    await 20 is_gone "$sid" || end "$sid"
+}
+
+follow() {
+    local line round ports
+    line=$(sed -n 's/^to apply it: //p' "$out/jobs.txt" | head -n 1)
+    [ -n "$line" ] || { log "FAILED: no recommendation in jobs.txt" && return; }
+    header follow.csv gpus,arm
+    sed -i '1s/$/,steps_s/' "$out/follow.csv"
+    for round in $(seq "${ROUNDS:-2}"); do
+        bash -c "$line" >"$work/apply.sh" 2>>"$out/log.txt" || { log "FAILED: $line" && return; }
+        ports=$(sed -n 's/.*--port \([0-9]*\).*/\1/p' "$work/apply.sh" | head -n 1)
+        follow_once alone $((port + 50 + round)) taskset -c "0-$((top - 1))" "$python" "$here/decoder.py" --port $((port + 50 + round))
+        follow_once followed "$ports" sh "$work/apply.sh"
+    done
 }
 
 log "$cpus CPUs, $gpus GPUs, clients on $client_cpus; studies: ${studies[*]}"
