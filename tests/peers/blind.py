@@ -6,8 +6,9 @@
 
 The look knows the pids of a job and nothing else. Each trial, of 4 seconds, is one line of JSON on stdout, written at its
 end; none is repeated or left out. SIGINT and SIGTERM end the trial's job too; the matrix sums all FILEs up.
-A trial starts once other programs use less than BOUND of the CPUs, or after BLIND_LIMIT seconds. The matrix shows trials in
-which they stayed below it during the look, and sums the rest up. BLIND_SEED sets order and sizes, else random.
+A trial starts once other programs use less than BOUND of the CPUs, and a hypervisor steals less of the time in use, or after
+BLIND_LIMIT seconds. The matrix shows trials in which they stayed below it during the look, and sums the rest up. BLIND_SEED
+sets order and sizes, else random.
 CONTEND_BINARY, CONTEND_JOB, CONTEND_BUSY and CONTEND_FAKE_DRIVER are those of the tests. Needs two CPUs, root,
 cgroup version 1, and Debian's redis-server and python3-numpy. TMPDIR has to be on a disk.
 """
@@ -302,7 +303,7 @@ HEALTHY = {
 # Trials.
 
 def busy_s():
-    """Seconds of CPU time: others' (all but this process and its descendants), and all there is."""
+    """Seconds of CPU time: others' (all but this process and its descendants), stolen by a hypervisor, used, and all there is."""
     with open("/proc/stat") as file:
         words = [int(x) for x in file.readline().split()[1:9]]
     parents, used, own = {}, {}, {os.getpid()}
@@ -315,12 +316,14 @@ def busy_s():
         parents[int(pid)], used[int(pid)] = int(rest[1]), sum(map(int, rest[11:15]))
     for _ in range(8):
         own |= {pid for pid, parent in parents.items() if parent in own}
-    return sum(words) - words[3] - words[4] - sum(used.get(pid, 0) for pid in own), sum(words)
+    busy = sum(words) - words[3] - words[4]
+    return busy - sum(used.get(pid, 0) for pid in own), words[7], busy, sum(words)
 
 
 def share_of_others(then):
-    now = busy_s()
-    return max((now[0] - then[0]) / max(now[1] - then[1], 1), 0)
+    """Of all CPU time that of other programs and of a hypervisor; or of the time in use what a hypervisor stole, if that is more."""
+    others, stolen, busy, total = (b - a for a, b in zip(then, busy_s()))
+    return max(others / max(total, 1), stolen / max(busy, 1), 0)
 
 
 def look(t):
