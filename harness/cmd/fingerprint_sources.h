@@ -6,8 +6,8 @@
 #define CONTEND_CMD_FINGERPRINT_SOURCES_H
 
 #include "harness/machine/topo.h"
-#include "harness/show/json/runs.h"
 #include "harness/record/fingerprint.h"
+#include "harness/show/json/runs.h"
 
 enum { SOURCE_WORDS = 16, SOURCE_RUNS = 16, SOURCE_S = 180 };
 

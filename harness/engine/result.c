@@ -71,11 +71,9 @@ unsigned arm_order(const struct arm *arm, unsigned round)
     return round < arm->norders ? arm->orders[round] : 0;
 }
 
-static const char *const purposes[PURPOSES] = {[PURPOSE_RUN] = "run",
-                                               [PURPOSE_TUNE] = "tune",
-                                               [PURPOSE_SIZING] = "sizing",
-                                               [PURPOSE_DOSE] = "dose",
-                                               [PURPOSE_MIX] = "mix"};
+static const char *const purposes[PURPOSES] = {
+    [PURPOSE_RUN] = "run",   [PURPOSE_TUNE] = "tune", [PURPOSE_SIZING] = "sizing",
+    [PURPOSE_DOSE] = "dose", [PURPOSE_MIX] = "mix",   [PURPOSE_PREDICT] = "predict"};
 
 const char *purpose_name(enum purpose purpose)
 {
@@ -88,6 +86,11 @@ enum purpose purpose_find(const char *name)
         if (strcmp(purposes[i], name) == 0)
             return (enum purpose)i;
     return PURPOSE_RUN;
+}
+
+bool purpose_decides(enum purpose purpose)
+{
+    return purpose == PURPOSE_TUNE || purpose == PURPOSE_PREDICT;
 }
 
 enum device arm_device(const struct result *result, const struct arm *arm)

@@ -219,16 +219,19 @@ struct arm {
 
 /* What chose the arms; reports differ by it. */
 enum purpose {
-    PURPOSE_RUN,    /* a scenario's placements, or variants: `contend run`, `bench`, `ab` */
-    PURPOSE_TUNE,   /* settings under search, and fresh rounds of a few: verdict/runs/tune.h */
-    PURPOSE_SIZING, /* the same workers with more and more cores: verdict/runs/sizing.h */
-    PURPOSE_DOSE,   /* the same under more and more contention: verdict/runs/dosing.h */
-    PURPOSE_MIX,    /* unlike jobs at once, on more and fewer cores: verdict/runs/mix.h */
+    PURPOSE_RUN,     /* a scenario's placements, or variants: `contend run`, `bench`, `ab` */
+    PURPOSE_TUNE,    /* settings under search, and fresh rounds of a few: verdict/runs/tune.h */
+    PURPOSE_SIZING,  /* the same workers with more and more cores: verdict/runs/sizing.h */
+    PURPOSE_DOSE,    /* the same under more and more contention: verdict/runs/dosing.h */
+    PURPOSE_MIX,     /* unlike jobs at once, on more and fewer cores: verdict/runs/mix.h */
+    PURPOSE_PREDICT, /* one and two workers, then what was predicted: verdict/runs/predict.h */
     PURPOSES
 };
-/* "run", "tune", "sizing", "dose", "mix"; PURPOSE_RUN for an unknown name. */
+/* "run", "tune", "sizing", "dose", "mix", "predict"; PURPOSE_RUN for an unknown name. */
 const char *purpose_name(enum purpose purpose);
 enum purpose purpose_find(const char *name);
+/* After each round it decides whether there is another, and which arms that has. */
+bool purpose_decides(enum purpose purpose);
 
 /* A process that is not ours, and its share of the time of all CPUs during the run. */
 #define RESULT_OTHERS_LEAST 0.02

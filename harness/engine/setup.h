@@ -52,6 +52,7 @@ struct run_options {
     struct plan_options plan;
     struct topo_options topo;
     const char *try_threads, *try_reserve, *try_wait; /* tune: lists; NULL = its defaults */
+    bool verify;                                      /* predict: measure what was predicted */
     bool cores;                    /* tune: find how many cores workers need, without a search */
     const char *try_cores;         /* list of core counts; NULL = tune chooses */
     const struct arrange *arrange; /* chooses the arms of the scenario's only part; or NULL */

@@ -147,7 +147,7 @@ static void set_ab_times(const struct run_options *options, double launches, dou
         options->rounds ? (unsigned)options->rounds : (unsigned)fmin(fmax(2 * room, 1), 100000);
     result->rounds_least = 1;
     result->rounds_s = options->rounds ? 0 : options->max_time_s;
-    if (result->purpose == PURPOSE_TUNE) { /* tune decides after each round */
+    if (purpose_decides(result->purpose)) {
         result->rounds_planned = 1;
         result->rounds_s = 0;
     }
@@ -231,7 +231,7 @@ void times_set(const struct run_options *options, struct run_setup *setup)
     /* A scan has no warm-up, and settles only under a dose. */
     double before_s =
         start_s + (scans && !result_has_doses(result) ? 0 : config->warmup_s + config->settle_s);
-    if (result->variants || result->purpose == PURPOSE_TUNE) {
+    if (result->variants || purpose_decides(result->purpose)) {
         set_ab_times(options, launches, start_s, setup);
         return;
     }

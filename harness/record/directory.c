@@ -80,6 +80,7 @@ static void remove_exports(const struct directory *dir)
         dir->remove_figures(dir->fd);
     (void)unlinkat(dir->fd, CSV_ROWS_NAME, 0);
     (void)unlinkat(dir->fd, DIRECTORY_SUMMARY, 0);
+    (void)unlinkat(dir->fd, DIRECTORY_PREDICTION, 0);
 }
 
 /* Each step can be repeated after a kill, as run.json leaves work_fd last. */
@@ -382,12 +383,13 @@ int directory_publish(struct directory *dir, struct err *err)
     return rc ? err_sys(err, rc, "cannot replace the files in '%.120s'", dir->path) : 0;
 }
 
-int directory_add_summary(struct directory *dir, const char *text, size_t size, struct err *err)
+int directory_add(struct directory *dir, const char *name, const char *text, size_t size,
+                  struct err *err)
 {
-    int rc = file_write(dir->work_fd, DIRECTORY_SUMMARY, text, size);
-    if (!rc && renameat(dir->work_fd, DIRECTORY_SUMMARY, dir->fd, DIRECTORY_SUMMARY))
+    int rc = file_write(dir->work_fd, name, text, size);
+    if (!rc && renameat(dir->work_fd, name, dir->fd, name))
         rc = -errno;
-    return rc ? err_sys(err, rc, "cannot write " DIRECTORY_SUMMARY) : 0;
+    return rc ? err_sys(err, rc, "cannot write %s", name) : 0;
 }
 
 void directory_close(struct directory *dir)

@@ -26,6 +26,8 @@
 
 /* The summary printed at the end of the run. */
 #define DIRECTORY_SUMMARY "summary.txt"
+/* What `contend predict` said before it measured it. */
+#define DIRECTORY_PREDICTION "prediction.json"
 
 /* Removes the figures of an earlier run, and nothing else. */
 typedef void directory_remove(int dir_fd);
@@ -73,8 +75,9 @@ enum { DIRECTORY_PATH_MAX = 4096 + 64 };
  */
 char *directory_outputs(const struct directory *dir, char *buf, size_t size, struct err *err);
 
-/* Writes the summary beside the published files. */
-int directory_add_summary(struct directory *dir, const char *text, size_t size, struct err *err);
+/* Writes a file beside the published files, as one of the names that belong to a result. */
+int directory_add(struct directory *dir, const char *name, const char *text, size_t size,
+                  struct err *err);
 
 /* Removes unpublished files and the lock; also the directory, if this run made it and it is empty.
  */

@@ -2,9 +2,9 @@
 #ifndef CONTEND_SHOW_COMPARISON_H
 #define CONTEND_SHOW_COMPARISON_H
 
+#include "harness/record/fingerprint.h"
 #include "harness/show/doc.h"
 #include "harness/verdict/comparison.h"
-#include "harness/record/fingerprint.h"
 
 /*
  * Adds a table for each pair of sides: outcome, metric and unit, both medians, the change, its

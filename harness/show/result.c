@@ -10,6 +10,7 @@
 #include "harness/verdict/advice.h"
 #include "harness/verdict/runs/dosing.h"
 #include "harness/verdict/runs/mix.h"
+#include "harness/verdict/runs/predict.h"
 #include "harness/verdict/runs/sizing.h"
 #include "harness/verdict/runs/tune.h"
 
@@ -174,6 +175,59 @@ static void mix_add_to_doc(const struct analysis *analysis, struct doc *doc)
              "each");
 }
 
+static void predict_add_cell(const struct predict_cell *cell, double one, bool verified,
+                             struct doc_table *table)
+{
+    doc_row(table, DOC_PLAIN);
+    doc_cell(table, "%u", cell->arm->planned_workers);
+    doc_cell(table, "%s", placement_infos[cell->arm->placement].name);
+    if (isnan(cell->rate)) {
+        doc_put(table, table->n - 1, verified ? 6 : 5, "unknown: two workers gave no rate");
+        return;
+    }
+    doc_cell(table, "%s%s", cell->is_bound ? "<= " : "", units_si(cell->rate));
+    if (cell->is_profile || cell->is_bound)
+        doc_cell(table, "%s", cell->is_profile ? "measured" : "at most");
+    else
+        doc_cell(table, "%s to %s", units_si(cell->low), units_si(cell->high));
+    if (!verified)
+        doc_cell(table, "%s%s", cell->is_bound ? "<= " : "", advice_format_ratio(cell->rate / one));
+    doc_cell(table, "%s", predict_limit_name(cell->limit));
+    if (!verified)
+        return;
+    if (cell->is_profile || isnan(cell->measured)) {
+        doc_cell(table, "%s", "");
+        doc_cell(table, "%s", "");
+        return;
+    }
+    doc_si(table, cell->measured);
+    doc_cell(table, "%s",
+             cell->is_bound ? cell->measured <= cell->rate ? "holds" : "broken"
+                            : str_fmt("%+.1f%%", 100 * cell->error));
+}
+
+static void predict_add_to_doc(const struct analysis *analysis, struct doc *doc)
+{
+    struct prediction prediction;
+    const struct result *result = analysis->result;
+    if (!predict_read(analysis, &prediction))
+        return;
+    const bool verified = prediction.verified || prediction.bounds;
+    doc_heading(doc, "predicted %s, %s, from one and two workers", result->scenario,
+                device_infos[result->device].title);
+    doc_text(doc, "%s of all workers together%s", bench_rate_unit(result->arms[0].bench),
+             verified ? "" : "; of one: relative to one worker with all CPUs");
+    doc_gap(doc);
+    struct doc_table *table = doc_table(doc);
+    doc_columns(table, DOC_LABEL, "workers", "placement", NULL);
+    doc_columns(table, DOC_NUMBER, "predicted", "90%", verified ? NULL : "of one", NULL);
+    doc_column(table, DOC_LABEL, "limited by");
+    if (verified)
+        doc_columns(table, DOC_NUMBER, "measured", "error", NULL);
+    for (size_t i = 0; i < prediction.n; i++)
+        predict_add_cell(&prediction.cell[i], prediction.one, verified, table);
+}
+
 void result_add_tables(const struct recorded *recorded, struct doc *doc)
 {
     if (recorded->result.purpose == PURPOSE_TUNE)
@@ -184,6 +238,8 @@ void result_add_tables(const struct recorded *recorded, struct doc *doc)
         dosing_add_to_doc(&recorded->analysis, doc);
     else if (recorded->result.purpose == PURPOSE_MIX)
         mix_add_to_doc(&recorded->analysis, doc);
+    else if (recorded->result.purpose == PURPOSE_PREDICT)
+        predict_add_to_doc(&recorded->analysis, doc);
     else
         run_add_to_doc(&recorded->analysis, doc);
 }

@@ -5,7 +5,7 @@
 
 #include "harness/lib/text.h"
 #include "harness/record/format.h"
-#include "harness/record/grid.h"
+#include "harness/show/grid.h"
 #include "harness/verdict/advice.h"
 
 enum { TRANSPOSED_MOST = 8 }; /* most columns of a transposed table */

@@ -138,7 +138,8 @@ static void add_arm(const struct search *search, size_t index)
     const struct arm_rounds *rounds = &search->analysis->rounds.arms[index];
     bool repeats = rounds->source != index;
     bool explained = rounds->status == STATUS_NOISY && busy_explains(search->findings, arm);
-    if (rounds->status == STATUS_OK || explained || repeats ||
+    const bool was_not_due = arm->idle && !arm->nobservations; /* a search says so itself */
+    if (rounds->status == STATUS_OK || explained || repeats || was_not_due ||
         (is_absent(arm) && !arm->bench->scan))
         return;
     if (alike >= 0 && (size_t)alike < index && !is_absent(arm))

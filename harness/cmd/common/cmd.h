@@ -63,9 +63,9 @@ struct command {
 
 /* All commands, in the order of the help; NULL-terminated. Not in tools: harness/commands.c. */
 extern const struct command *const command_table[];
-extern const struct command run_command, bench_command, ab_command, tune_command, info_command,
-    place_command, validate_command, report_command, compare_command, doctor_command, comms_command,
-    help_command, version_command, completion_command, man_command;
+extern const struct command run_command, bench_command, ab_command, tune_command, predict_command,
+    info_command, place_command, validate_command, report_command, compare_command, doctor_command,
+    comms_command, help_command, version_command, completion_command, man_command;
 
 /* The commands of a tool, in the program that has their code; ends with command NULL. */
 struct tool_command {

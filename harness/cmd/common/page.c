@@ -311,6 +311,9 @@ json_t *summary_to_json(const struct recorded *recorded)
     if (recorded->result.purpose == PURPOSE_DOSE)
         return json_value_object("dosing:o findings:o", dosing_to_json(&recorded->analysis),
                                  findings_to_json(&recorded->findings));
+    if (recorded->result.purpose == PURPOSE_PREDICT)
+        return json_value_object("prediction:o findings:o", prediction_to_json(&recorded->analysis),
+                                 findings_to_json(&recorded->findings));
     if (recorded->result.purpose == PURPOSE_MIX)
         return json_value_object("rows:o findings:o", rows_to_json(&recorded->analysis),
                                  findings_to_json(&recorded->findings));

@@ -163,6 +163,16 @@ int run_dir_round(struct run_dir *run_dir, const struct run_record *record, unsi
     return rc;
 }
 
+int run_dir_add(struct run_dir *run_dir, const char *name, json_t *json, struct err *err)
+{
+    char *text = json ? json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
+    json_decref(json);
+    int rc = text ? directory_add(&run_dir->dir, name, text, strlen(text), err)
+                  : err_set(err, -ENOMEM, "no memory for %s", name);
+    free(text);
+    return rc;
+}
+
 int run_dir_end(struct run_dir *run_dir, const struct run_record *record, struct err *err)
 {
     struct run_record last = *record;

@@ -48,6 +48,10 @@ int run_dir_open(struct run_dir *run_dir, const struct run_dir_request *request,
 int run_dir_round(struct run_dir *run_dir, const struct run_record *record, unsigned round,
                   struct err *err);
 
+/* Writes `json`, which is then its own, beside the files; `name` is one that belongs to a result.
+ * NULL: no memory. */
+int run_dir_add(struct run_dir *run_dir, const char *name, json_t *json, struct err *err);
+
 /* Writes the final tables and run.json, unless the earlier result is still there. */
 int run_dir_end(struct run_dir *run_dir, const struct run_record *record, struct err *err);
 

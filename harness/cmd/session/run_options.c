@@ -254,6 +254,34 @@ const struct opt tune_option_table[] = {
     {.name = NULL},
 };
 
+const struct opt predict_option_table[] = {
+    OPT_TEXT("workers", run_options, workers, "1..8", "N[,N..M]",
+             "Numbers of workers to predict: 1,2,4 or 1..8", .letter = 'n',
+             .group = "What is predicted"),
+    OPT_TEXT("placement", run_options, placements, "none,sized,partition", "P[,P..]",
+             "Placements to predict; the first that binds workers to cores of their own is the "
+             "reference",
+             .letter = 'P'),
+    OPT_FLAG("verify", run_options, verify, NULL,
+             "Then measure what was predicted, and print the errors"),
+    DEVICE_OPTION,
+    OPT_SECONDS("max-time", run_options, max_time_s, "90", 1, 864000, "T",
+                "Take so long at most for the profile, but measure one round", .group = "How long"),
+    OPT_INT("rounds", run_options, rounds, "3", 1, 1000, "N",
+            "With --verify: rounds after the profile", .level = OPT_RARE),
+    TIME_OPTIONS,
+    COMMAND_OPTIONS(run_options, command),
+    PLAN_OPTIONS(run_options, plan),
+    BIND_OPTIONS,
+    OUT_OPTIONS,
+    VERBOSE_OPTION,
+    OPT_FLAG("json", run_options, json, NULL, "Print the prediction as JSON"),
+    DRY_OPTION,
+    NO_PLOTS_OPTION,
+    SIZE_OPTIONS,
+    {.name = NULL},
+};
+
 /* With more workers than MOST, only the first FIRST are shown. */
 enum { NAME_MAX_SHOWN = 96, MOST_WORKERS = 16, FIRST_WORKERS = 2 };
 

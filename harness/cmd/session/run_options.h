@@ -1,4 +1,4 @@
-/* The options of `contend run`, `bench`, `ab` and `tune`. */
+/* The options of `contend run`, `bench`, `ab`, `tune` and `predict`. */
 #ifndef CONTEND_CMD_SESSION_RUN_OPTIONS_H
 #define CONTEND_CMD_SESSION_RUN_OPTIONS_H
 
@@ -9,7 +9,7 @@
 
 /* Tables for a struct run_options. */
 extern const struct opt run_option_table[], bench_option_table[], ab_option_table[],
-    tune_option_table[];
+    tune_option_table[], predict_option_table[];
 
 /* What a run will do, before it starts: `contend run --dry-run`, and whether it can begin. */
 enum { RUN_DRY_REASON = 200 };

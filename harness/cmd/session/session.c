@@ -319,7 +319,7 @@ int session_print_summary(struct session *s, const struct verdict *verdict, bool
     recorded_of_run(s->run_dir.written, verdict, &recorded);
     int rc = summary_format(&recorded, &text, &size, err);
     if (!rc)
-        rc = directory_add_summary(&s->run_dir.dir, text, size, err);
+        rc = directory_add(&s->run_dir.dir, DIRECTORY_SUMMARY, text, size, err);
     if (!rc && !s->options.no_plots)
         page_write_own(s->run_dir.dir.path, s->run_dir.dir.fd, &recorded);
     if (!rc && s->options.junit)

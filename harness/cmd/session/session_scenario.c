@@ -40,7 +40,7 @@ static void on_arm(void *arg, const struct arm *arm, unsigned round, size_t done
                     arm->workers, arm->workers == 1 ? "" : "s", arm->is_baseline ? " alone" : "");
     (void)snprintf(label, sizeof(label), "round %u: %.50s", round + 1, what);
     const struct result *result = &s->setup->result;
-    if (result->purpose == PURPOSE_TUNE || result->until_clear) { /* number of rounds unknown */
+    if (purpose_decides(result->purpose) || result->until_clear) { /* number of rounds unknown */
         total = (size_t)(result->until_clear ? s->setup->expected_s : s->options.max_time_s);
         done = (size_t)difftime(time(NULL), s->started);
         done = done < total ? done : total;
@@ -121,7 +121,7 @@ static size_t count_measured(const struct result *result)
 static const char *format_left(const struct session *s)
 {
     const struct result *result = &s->setup->result;
-    double limit_s = result->purpose == PURPOSE_TUNE ? s->options.max_time_s : result->rounds_s;
+    double limit_s = purpose_decides(result->purpose) ? s->options.max_time_s : result->rounds_s;
     double left_s = limit_s - (double)(clock_now_ns() - s->begin_ns) * 1e-9;
     if (limit_s > 0)
         return str_fmt(", at most %.0f s left", left_s > 0 ? left_s : 0);
@@ -134,7 +134,7 @@ static void report_round(const struct session *s, unsigned round)
     enum { EACH = 10 }; /* an ab has many rounds */
     const size_t settings = count_measured(result);
     const char *left = format_left(s);
-    if (result->purpose == PURPOSE_TUNE)
+    if (purpose_decides(result->purpose))
         log_info("round %u done, %zu setting%s%s", round + 1, settings, settings == 1 ? "" : "s",
                  left);
     else if (result->until_clear && round + 1 < result->rounds_least)
@@ -191,7 +191,7 @@ static bool is_judged(const struct session *s, unsigned round)
     const unsigned n = round + 1;
     /* Rounds that end when the result is clear go on for at most a sixteenth longer. */
     unsigned often = result->until_clear || result->rounds_s > 0 ? 16 : 1, step = 1;
-    if (result->purpose == PURPOSE_TUNE || s->builds.setup ||
+    if (purpose_decides(result->purpose) || s->builds.setup ||
         (often > 1 && n == result->rounds_planned))
         return true;
     while (2 * step * often <= n)

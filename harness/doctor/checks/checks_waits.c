@@ -102,8 +102,8 @@ void check_interpreter(struct checker *checker)
  * At nearly every instant a thread runs, seldom more, and the others sleep in futex(2), though CPUs
  * are idle. A team sleeps so too between its regions, but then none runs, or most do. One thread
  * that does most of the work is a slow stage, and long turns are one stage after the other: neither
- * is a lock. Threads that are woken count as running until they have found the lock taken: measured,
- * 1.2 to 1.65 of 3 to 4 threads at an instant.
+ * is a lock. Threads that are woken count as running until they have found the lock taken:
+ * measured, 1.2 to 1.65 of 3 to 4 threads at an instant.
  */
 static bool is_convoy(const struct convoy *convoy, const struct turns *turns, double idle_cpus)
 {

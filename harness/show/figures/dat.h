@@ -38,6 +38,7 @@ figure_writer figure_workers, figure_workers_efficiency;
 /* Line chart of a sizing: sizing.c */
 figure_writer figure_sizing;
 figure_writer figure_mix;
+figure_writer figure_predict;
 /* Line chart over doses of contention: dosing.c */
 figure_writer figure_dosing;
 /* These draw data->figure: lines.c, bar_chart.c, heat_map.c. */

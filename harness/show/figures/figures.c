@@ -163,7 +163,8 @@ static int prepare_all(struct figure_data *data, int dir_fd, struct queue *queue
     static const struct drawing alone[PURPOSES] = {
         [PURPOSE_SIZING] = {"sizing", plot_line_chart_gp, figure_sizing, .lines = true},
         [PURPOSE_DOSE] = {"dosing", plot_line_chart_gp, figure_dosing, .lines = true},
-        [PURPOSE_MIX] = {"mix", plot_line_chart_gp, figure_mix, .lines = true}};
+        [PURPOSE_MIX] = {"mix", plot_line_chart_gp, figure_mix, .lines = true},
+        [PURPOSE_PREDICT] = {"predict", plot_line_chart_gp, figure_predict, .lines = true}};
     struct scaling scaling;
     int rc = 0;
     if (alone[data->result->purpose].name)

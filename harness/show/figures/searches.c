@@ -6,6 +6,7 @@
 #include "harness/show/figures/series.h"
 #include "harness/verdict/runs/dosing.h"
 #include "harness/verdict/runs/mix.h"
+#include "harness/verdict/runs/predict.h"
 #include "harness/verdict/runs/sizing.h"
 
 /* Line chart of the throughput that each placement keeps, over the dose of contention. */
@@ -227,5 +228,60 @@ int figure_mix(const struct figure_data *data, FILE *out, struct err *err)
     marks_put(&(struct marks){0}, false, curves.x_ends, out);
     for (size_t j = 0; j < njobs; j++)
         put_kept(data->analysis, j, jobs[j], out);
+    return 0;
+}
+
+/* Line chart of what is predicted, by the number of workers, with what was measured as crosses. */
+
+static void put_predicted(const struct prediction *prediction, enum placement placement,
+                          size_t line, FILE *out)
+{
+    curves_put_line(line, out);
+    for (size_t i = 0; i < prediction->n; i++) {
+        const struct predict_cell *cell = &prediction->cell[i];
+        if (cell->arm->placement != placement || isnan(cell->rate))
+            continue;
+        curves_put_point(cell->arm->planned_workers, cell->rate, cell->is_profile ? NAN : cell->low,
+                         cell->is_profile ? NAN : cell->high, out);
+    }
+}
+
+int figure_predict(const struct figure_data *data, FILE *out, struct err *err)
+{
+    struct prediction prediction;
+    struct curves curves = {.x.label = "workers"};
+    enum placement lines[PLACEMENTS];
+    size_t n = 0;
+    if (!predict_read(data->analysis, &prediction))
+        return err_set(err, -ENODATA, "the profile gives no prediction");
+    for (size_t i = 0; i < prediction.n; i++) {
+        const struct predict_cell *cell = &prediction.cell[i];
+        size_t at = 0;
+        while (at < n && lines[at] != cell->arm->placement)
+            at++;
+        if (at == n) {
+            lines[n++] = cell->arm->placement;
+            (void)names_add(&curves.names, placement_infos[cell->arm->placement].name);
+        }
+        curves.x_ends[1] = fmax(curves.x_ends[1], cell->arm->planned_workers * 1.05);
+        if (!isnan(cell->rate))
+            curves.y_ends[1] = fmax(curves.y_ends[1], 1.12 * cell->high);
+        if (!isnan(cell->measured))
+            curves.y_ends[1] = fmax(curves.y_ends[1], 1.12 * cell->measured);
+    }
+    curves.y.label =
+        str_fmt("%s of all workers", bench_rate_unit(data->analysis->result->arms[0].bench));
+    dat_put_heading(data, "throughput predicted from one and two workers", 1,
+                    "Bars: 90% intervals; crosses: measured", CURVES_COLUMNS, out);
+    curves_put_axes(&curves, out);
+    struct marks marks = {0};
+    dat_block("crosses", "x y", out);
+    for (size_t i = 0; i < prediction.n; i++)
+        if (!isnan(prediction.cell[i].measured))
+            (void)fprintf(out, "%u %.9g\n", prediction.cell[i].arm->planned_workers,
+                          prediction.cell[i].measured);
+    marks_put(&marks, false, curves.x_ends, out);
+    for (size_t at = 0; at < n; at++)
+        put_predicted(&prediction, lines[at], at, out);
     return 0;
 }

@@ -12,6 +12,7 @@
 #include "harness/lib/text.h"
 #include "harness/record/json_value.h"
 #include "harness/verdict/runs/dosing.h"
+#include "harness/verdict/runs/predict.h"
 #include "harness/verdict/runs/sizing.h"
 #include "harness/verdict/runs/tune.h"
 
@@ -111,6 +112,26 @@ json_t *sizing_to_json(const struct analysis *analysis)
                              "median_error:r worst_error:r",
                              curves.workers, all, cores[0], cores[1], cores[2], cores[3],
                              curves.median_error, curves.worst_error);
+}
+
+json_t *prediction_to_json(const struct analysis *analysis)
+{
+    struct prediction of;
+    if (!predict_read(analysis, &of))
+        return json_null();
+    json_t *cells = JSON_ARRAY(
+        cell, of.cell, of.n,
+        json_value_object("workers:i placement:t profile:b bound:b rate:r low:r high:r "
+                          "limit:t times_one:r line:r measured:r error:r",
+                          cell->arm->planned_workers, placement_infos[cell->arm->placement].name,
+                          cell->is_profile, cell->is_bound, cell->rate, cell->low, cell->high,
+                          predict_limit_name(cell->limit), cell->times_one, cell->line,
+                          cell->measured, cell->error));
+    return json_value_object("unit:t one:r beta:r gamma:r gpu_share:r cells:o verified:z inside:z "
+                             "bounds:z bounds_held:z median_error:r worst_error:r",
+                             bench_rate_unit(analysis->result->arms[0].bench), of.one, of.beta,
+                             of.gamma, of.gpu_share, cells, of.verified, of.inside, of.bounds,
+                             of.bounds_held, of.errors.median, of.errors.worst);
 }
 
 static json_t *dose_to_json(double level, const struct dosing_point *point)

@@ -47,6 +47,14 @@ json_t *symmetry_to_json(const struct symmetry *symmetry, const struct topo *top
 json_t *sizing_to_json(const struct analysis *analysis);
 
 /*
+ * {"unit", "one", "beta", "gamma", "gpu_share", "cells": [{"workers", "placement", "profile": bool,
+ * "bound": bool, "rate", "low", "high", "limit", "times_one", "line", "measured", "error"}],
+ * "verified", "inside", "bounds", "bounds_held", "median_error", "worst_error"}, as in
+ * verdict/runs/predict.h: rates are of all workers together; of a bound, `rate` is the most.
+ */
+json_t *prediction_to_json(const struct analysis *analysis);
+
+/*
  * {"kind", "workers", "curves": [{"placement", "points": [{"dose", "held", "rate", "retention",
  * "low", "high", "p99"}]}]}: doses are levels as dose_parse reads them; rates are of all workers
  * together; retention, and p99 of step times, are relative to no dose.

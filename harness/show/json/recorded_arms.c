@@ -173,7 +173,7 @@ static int fill_variant(struct recorded *recorded, size_t index, const char *nam
         return err_set(err, -ENOMEM, "no memory for the variants of run.json");
     variant->plan = recorded->result.plan;
     const enum purpose purpose = recorded->result.purpose;
-    if (purpose == PURPOSE_TUNE || purpose == PURPOSE_SIZING)
+    if (purpose == PURPOSE_TUNE || purpose == PURPOSE_SIZING || purpose == PURPOSE_PREDICT)
         variant_take_name(variant, arms[index].placement, name);
     else
         text_set(variant->name, "%s", name);

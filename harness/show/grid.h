@@ -2,8 +2,8 @@
  * The values of one metric of a scan as a table: one dimension gives the columns, the other
  * dimensions give the lines. A grid that fits no table is split into smaller grids.
  */
-#ifndef CONTEND_RECORD_GRID_H
-#define CONTEND_RECORD_GRID_H
+#ifndef CONTEND_SHOW_GRID_H
+#define CONTEND_SHOW_GRID_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "harness/record/grid.h"
+#include "harness/show/grid.h"
 
 #include <errno.h>
 #include <math.h>
