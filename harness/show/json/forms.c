@@ -127,11 +127,12 @@ json_t *prediction_to_json(const struct analysis *analysis)
                           cell->is_profile, cell->is_bound, cell->rate, cell->low, cell->high,
                           predict_limit_name(cell->limit), cell->times_one, cell->line,
                           cell->measured, cell->error));
-    return json_value_object("unit:t one:r beta:r gamma:r gpu_share:r cells:o verified:z inside:z "
-                             "bounds:z bounds_held:z median_error:r worst_error:r",
-                             bench_rate_unit(analysis->result->arms[0].bench), of.one, of.beta,
-                             of.gamma, of.gpu_share, cells, of.verified, of.inside, of.bounds,
-                             of.bounds_held, of.errors.median, of.errors.worst);
+    return json_value_object(
+        "unit:t one:r beta:r gamma:r gpu_share:r cells:o drift:r verified:z inside:z "
+        "bounds:z bounds_held:z median_error:r worst_error:r",
+        bench_rate_unit(analysis->result->arms[0].bench), of.one, of.beta, of.gamma, of.gpu_share,
+        cells, of.drift, of.verified, of.inside, of.bounds, of.bounds_held, of.errors.median,
+        of.errors.worst);
 }
 
 static json_t *dose_to_json(double level, const struct dosing_point *point)

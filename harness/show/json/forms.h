@@ -49,7 +49,7 @@ json_t *sizing_to_json(const struct analysis *analysis);
 /*
  * {"unit", "one", "beta", "gamma", "gpu_share", "cells": [{"workers", "placement", "profile": bool,
  * "bound": bool, "rate", "low", "high", "limit", "times_one", "line", "measured", "error"}],
- * "verified", "inside", "bounds", "bounds_held", "median_error", "worst_error"}, as in
+ * "drift", "verified", "inside", "bounds", "bounds_held", "median_error", "worst_error"}, as in
  * verdict/runs/predict.h: rates are of all workers together; of a bound, `rate` is the most.
  */
 json_t *prediction_to_json(const struct analysis *analysis);

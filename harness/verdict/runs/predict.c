@@ -44,6 +44,21 @@ static int add_cores(struct predict *predict, const struct topo *topo,
     return arms_add(topo, &one, result, err);
 }
 
+/* One worker alone on all cores once more, beside what is verified: has the machine changed? */
+static int add_again(struct predict *predict, const struct topo *topo,
+                     const struct arms_request *like, struct result *result, struct err *err)
+{
+    static const unsigned one_worker = 1;
+    struct arms_request one = *like;
+    struct variant *variant = &predict->again;
+    variant->plan = result->plan;
+    variant->is_fresh = true;
+    variant_put_name(variant, like->placements[0], 0);
+    one.variant = variant;
+    one.workers = &one_worker;
+    return arms_add(topo, &one, result, err);
+}
+
 /* One worker alone on all cores, half, a quarter, ..., and two on a quarter at most. */
 static int add_reference(struct predict *predict, const struct topo *topo,
                          const struct arms_request *like, struct result *result, struct err *err)
@@ -54,7 +69,9 @@ static int add_reference(struct predict *predict, const struct topo *topo,
         rc = add_cores(predict, topo, like, 1, cores, result, err);
         few = cores <= most / 4 && (!few || cores >= most / 8) ? cores : few;
     }
-    return rc || !few ? rc : add_cores(predict, topo, like, 2, few, result, err);
+    if (!rc && few)
+        rc = add_cores(predict, topo, like, 2, few, result, err);
+    return rc ? rc : add_again(predict, topo, like, result, err);
 }
 
 static int find_reference(const struct arms_request *request, enum placement *reference,
@@ -123,7 +140,7 @@ int predict_arrange(void *arg, const struct topo *topo, const struct arms_reques
     }
     for (size_t i = 0; i < result->narms; i++) {
         struct arm *arm = &result->arms[i];
-        arm->idle = arm->planned_workers > 2;
+        arm->idle = arm->planned_workers > 2 || arm_is_fresh(arm);
         arm->limit_s = is_cell(arm) ? pair_limit_share * predict->max_time_s : 0;
     }
     return rc;
@@ -150,6 +167,8 @@ static double spent_s(const struct result *result, double *last_s)
  * on larger machines.
  */
 static const double own_error = 0.04, other_error = 0.07, error_of_doubling = 0.03;
+/* More workers than CPUs: taking turns cost up to a third of what two workers did. */
+static const double turns_error = 0.15;
 static const double ninety = 1.645; /* standard deviations of a normal distribution */
 
 struct point {
@@ -329,7 +348,8 @@ static bool read_model(const struct analysis *analysis, struct model *model)
         model->pair[p].rate = NAN;
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
-        if (arm->is_control || arm->plan.status != PLAN_OK || arm->planned_workers > 2)
+        if (arm->is_control || arm->plan.status != PLAN_OK || arm->planned_workers > 2 ||
+            arm_is_fresh(arm))
             continue;
         if (arm->planned_workers == 1) {
             model->reference = arm->placement;
@@ -422,8 +442,9 @@ static void predict_cell(const struct model *model, struct predict_cell *cell)
     cell->line = one + (arm->planned_workers - 1) * (pair->rate - one);
     const double doublings = log2(arm->planned_workers / 2.0);
     const double own = (is_own ? own_error : other_error) + error_of_doubling * doublings;
-    const double error =
-        sqrt(own * own + pair->error * pair->error + model->alone[0].error * model->alone[0].error);
+    const double turns = arm->planned_workers > model->alone[model->n - 1].cpus ? turns_error : 0;
+    const double error = sqrt(own * own + turns * turns + pair->error * pair->error +
+                              model->alone[0].error * model->alone[0].error);
     cell->low = cell->is_bound ? 0 : cell->rate * exp(-ninety * error);
     cell->high = cell->rate * exp(ninety * error);
     if (cell->is_bound)
@@ -498,10 +519,13 @@ bool predict_read(const struct analysis *analysis, struct prediction *prediction
     prediction->beta = model.beta;
     prediction->gamma = model.gamma;
     prediction->gpu_share = model.gpu_share;
+    prediction->drift = NAN;
     for (size_t i = 0; i < result->narms && prediction->n < PREDICT_CELLS; i++) {
         const struct arm *arm = &result->arms[i];
-        const bool is_one =
-            arm->planned_workers == 1 && cpus_of(arm, 0) >= model.alone[model.n - 1].cpus;
+        const bool is_one = arm->planned_workers == 1 && !arm_is_fresh(arm) &&
+                            cpus_of(arm, 0) >= model.alone[model.n - 1].cpus;
+        if (arm_is_fresh(arm))
+            prediction->drift = point_of(analysis, arm).rate / prediction->one;
         if (arm->is_control || arm->plan.status != PLAN_OK || !(is_cell(arm) || is_one))
             continue;
         struct predict_cell *cell = &prediction->cell[prediction->n++];
@@ -542,7 +566,8 @@ bool predict_next(struct predict *predict, const struct analysis *analysis, stru
     predict->is_made = true;
     result->rounds_planned += predict->verify_rounds;
     for (size_t i = 0; i < result->narms; i++)
-        result->arms[i].idle = !is_cell(&result->arms[i]) || result->arms[i].planned_workers == 2;
+        result->arms[i].idle =
+            result->arms[i].planned_workers <= 2 && !arm_is_fresh(&result->arms[i]);
     return true;
 }
 
@@ -595,6 +620,9 @@ static const char *format_errors(const struct predict_errors *errors)
                    text_percent(errors->ninety), text_percent(errors->worst));
 }
 
+/* Rounds of one worker alone differ by less. */
+static const double drift_least = 0.05;
+
 void predict_judge(const struct analysis *analysis, struct findings *findings)
 {
     struct prediction prediction;
@@ -622,6 +650,18 @@ void predict_judge(const struct analysis *analysis, struct findings *findings)
                       "interval. N times one worker: %s; the line through one and two: %s.",
                       prediction.verified, format_errors(&prediction.errors), prediction.inside,
                       format_errors(&prediction.times_one), format_errors(&prediction.line));
+    if (fabs(prediction.drift - 1) >= drift_least)
+        findings_putf(findings,
+                      &(struct finding){.id = "predict_drift",
+                                        .severity = FINDING_DOUBT,
+                                        .metric = METRIC_RATE,
+                                        .unit = "ratio",
+                                        .value = prediction.drift,
+                                        .low = NAN,
+                                        .high = NAN},
+                      "Meanwhile one worker alone did %s what it did before: so much of the errors "
+                      "is the machine's.",
+                      advice_format_ratio(prediction.drift));
     if (prediction.bounds)
         findings_putf(
             findings,

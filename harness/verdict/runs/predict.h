@@ -6,7 +6,7 @@
  * placement that binds workers to cores of their own, the reference; two workers on few cores each;
  * and two under each placement. Every round measures all of that. Further numbers of workers are
  * arms from the begin, but idle: a prediction needs their plans. If they are to be measured, that
- * is after the profile, and changes no prediction.
+ * is after the profile, beside one worker alone once more, and changes no prediction.
  *
  * A worker of the reference does x = T(c) / (g s(L)):
  * - T(c): alone on its c CPUs; between the measured ones a straight line on logarithmic axes.
@@ -40,7 +40,7 @@ struct predict {
     unsigned verify_rounds; /* in which what was predicted is measured; 0 = it is not */
     bool is_made;           /* internal from here on */
     size_t nvariants;
-    struct variant variants[PREDICT_CORES];
+    struct variant variants[PREDICT_CORES], again;
 };
 
 /* Adds the arms: for struct arrange, `arg` is the struct predict. */
@@ -89,6 +89,7 @@ struct prediction {
     size_t best;                             /* the highest rate that is no bound; n = none */
     size_t fewest; /* the fewest workers under that placement within 2% of it */
     size_t less;   /* the first there that brings less than half of the first worker; n = none */
+    double drift;  /* rate of one worker alone while that was verified / before; NaN = unknown */
     size_t verified, inside;    /* predicted and then measured; of these within the interval */
     size_t bounds, bounds_held; /* of those measured */
     struct predict_errors errors, times_one, line;

@@ -103,6 +103,7 @@ TEST(predict_measures_one_and_two_workers_and_knows_the_rest)
         assert_int_equal(of.n, 1 + 5 * 3);
         assert_int_equal(of.verified, 4 * 3);
         assert_int_equal(of.bounds, 0);
+        assert_near(of.drift, 1);
         if (of.errors.median > 0.05 || of.errors.worst > 0.15 || of.inside < 11)
             fail_msg("law %zu: median %.3f, worst %.3f, inside %zu", i, of.errors.median,
                      of.errors.worst, of.inside);
@@ -136,6 +137,31 @@ TEST(predict_gives_a_bound_where_threads_wait_for_others_without_a_cpu)
     json_auto_t *json = prediction_to_json(&analysis);
     assert_int_equal(json_integer_value(json_object_get(json, "bounds_held")), 4);
     assert_int_equal(json_array_size(json_object_get(json, "cells")), of.n);
+}
+
+TEST(predict_says_what_the_machine_itself_changed)
+{
+    static const struct law law = {.serial_ms = 2, .parallel_ms = 40, .none = 0.9};
+    AUTO(topo) topo;
+    ENDED_BY(fixture_result_free) struct result result;
+    struct predict predict = {.max_time_s = 90, .verify_rounds = 1};
+    struct prediction of;
+    AUTO(findings) findings = {0};
+    const char *said = "";
+    measure(&law, &predict, &topo, &result);
+    for (size_t i = 0; i < result.narms; i++)
+        if (arm_is_fresh(&result.arms[i])) {
+            struct worker_result *worker = &result.arms[i].observations[0].workers[0];
+            fixture_set_steps(worker, (const double[]){9, 9, 9, 9, 9}, 5); /* 4.5 before */
+        }
+    ANALYSED(analysis, &result);
+    assert_true(predict_read(&analysis, &of));
+    assert_near(of.drift, 0.5);
+    assert_near(of.one, 100 / 4.5e-3);
+    predict_judge(&analysis, &findings);
+    for (size_t i = 0; i < findings.n; i++)
+        said = strcmp(findings.all[i].id, "predict_drift") ? said : findings.all[i].sentence;
+    assert_has(said, "one worker alone did 0.50x what it did before");
 }
 
 /* What the profile has measured is what it says, whatever comes after it. */
