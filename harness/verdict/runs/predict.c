@@ -184,7 +184,6 @@ struct model {
     bool collapses[PLACEMENTS];
     enum placement reference;
     double beta, gamma, gpu_share, gpu_part;
-    unsigned pair_on_gpu; /* workers on a GPU in the pair */
 };
 
 static double fewest_cpus(const struct arm *arm)
@@ -597,7 +596,7 @@ static void add_best(const struct analysis *analysis, const struct prediction *p
     text_set(finding.sentence, "%u worker%s under %s %s most with the fewest: %s %s",
              arm->planned_workers, arm->planned_workers == 1 ? "" : "s",
              placement_infos[arm->placement].name, best->is_profile ? "did" : "will do",
-             units_plain(best->rate, 3), bench_rate_unit(arm->bench));
+             units_si(best->rate), bench_rate_unit(arm->bench));
     if (!best->is_profile)
         text_add(finding.sentence, " (90%% %s to %s)", units_si(best->low), units_si(best->high));
     text_add(finding.sentence, ", %s one worker with all CPUs. It is limited by %s.",
