@@ -35,7 +35,7 @@ jq -e '[.arms[] | select(.plan.status == "ok" and (.slots > 2)) | .observations 
     >/dev/null || fail "it measured what it only had to predict"
 
 # What gives no rate alone gives no prediction.
-expect 3 'Nothing can be predicted' "${predict[@]}" --no-plots --out "$scratch/train" train
-[ ! -e "$scratch/train/prediction.json" ] || fail "a prediction of nothing"
+expect 3 'Nothing can be predicted' "${predict[@]}" --no-plots --out "$scratch/false" -- sh -c 'exit 1'
+[ ! -e "$scratch/false/prediction.json" ] || fail "a prediction of nothing"
 expect 2 'binds workers to cores of their own' "${predict[@]}" --no-plots --out "$scratch/none" --placement none,sized
 finish

@@ -169,7 +169,8 @@ static double spent_s(const struct result *result, double *last_s)
 static const double own_error = 0.04, other_error = 0.07, error_of_doubling = 0.03;
 /* More workers than CPUs: taking turns cost up to a third of what two workers did. */
 static const double turns_error = 0.15;
-static const double ninety = 1.645; /* standard deviations of a normal distribution */
+/* Standard deviations of a normal distribution: for an interval, and for a bound. */
+static const double ninety = 1.645, ninety_nine = 2.326;
 
 struct point {
     double cpus, busy;  /* busy: of these, on average */
@@ -384,12 +385,15 @@ static double reference_rate(const struct model *model, const struct arm *arm, d
     enum { STEPS = 60 };
     const unsigned n = arm->planned_workers, with = on_a_gpu(arm);
     const bool has_own = placement_infos[arm->placement].disjoint;
-    double alone = 0, busy = 0;
+    double alone = 0, busy = 0, slowest = INFINITY;
     for (unsigned w = 0; w < n; w++) {
         const double cpus = has_own ? cpus_of(arm, w) : model->alone[model->n - 1].cpus / n;
         alone += alone_on(model, cpus);
+        slowest = fmin(slowest, alone_on(model, cpus));
         busy += busy_on(model, cpus);
     }
+    if (arm->bench->gang)
+        alone = n * slowest;
     const double share = model->gpu_share * alone / n / model->alone[model->n - 1].rate;
     const double gpu = gpu_slowdown(model, with, share), others = busy * (n - 1) / n;
     *slowdown = 1;
@@ -445,7 +449,7 @@ static void predict_cell(const struct model *model, struct predict_cell *cell)
     const double error = sqrt(own * own + turns * turns + pair->error * pair->error +
                               model->alone[0].error * model->alone[0].error);
     cell->low = cell->is_bound ? 0 : cell->rate * exp(-ninety * error);
-    cell->high = cell->rate * exp(ninety * error);
+    cell->high = cell->rate * exp((cell->is_bound ? ninety_nine : ninety) * error);
     if (cell->is_bound)
         cell->rate = cell->high;
 }

@@ -18,11 +18,12 @@
  * - g: as many as share a GPU take turns at it: mean value analysis of a closed network with one
  *   queue (Reiser and Lavenberg, JACM 1980), from the share of one worker's time in which its GPU
  *   works. No GPU does more than all of its time.
+ * Of a gang, whose workers meet in each step, all do as the one with the fewest CPUs.
  * Another placement keeps of that what two workers kept. If two have more threads than CPUs and
  * keep less than PREDICT_COLLAPSE, threads wait for others that have no CPU: then it is a bound,
- * "at most". On 2 CPUs the loss of a team did not grow with more workers; what more workers than
- * CPUs lose by taking turns is in the interval, as the loss of two on one CPU said nothing about
- * it.
+ * "at most", that holds with 99%. On 2 CPUs the loss of a team did not grow with more workers; what
+ * more workers than CPUs lose by taking turns is in the interval, as the loss of two on one CPU
+ * said nothing about it.
  */
 #ifndef CONTEND_VERDICT_RUNS_PREDICT_H
 #define CONTEND_VERDICT_RUNS_PREDICT_H
