@@ -42,8 +42,9 @@ judge() {
 
 train sim sim
 
-expect 3 'nothing was measured: .*two workers' "$CONTEND_BINARY" run train -n 1 --device sim --placement none --rounds 1 \
+expect 0 '1 worker .*items/s' "$CONTEND_BINARY" run train -n 1 --device sim --placement none --rounds 1 \
     --time 0.1 --no-plots --out "$scratch/one"
+[ "$(cell "$scratch/one/rows.csv" none 1 throughput median)" != "" ] || fail "one worker alone has no throughput"
 expect 2 'gradient 6 is not' "$CONTEND_BINARY" bench train --device sim -p gradient=6 --no-plots \
     --out "$scratch/half"
 
