@@ -17,7 +17,7 @@ names() {
 }
 
 shown=$("$CONTEND_BINARY" help | sed -n 's/^  \([a-z]*\) .*/\1/p' | paste -sd' ')
-expect_equal "commands in the list" "$shown" 'run bench tune place doctor validate ab compare info comms report'
+expect_equal "commands in the list" "$shown" 'run bench tune place predict doctor validate ab compare info comms report'
 expect_equal "groups of the list" "$("$CONTEND_BINARY" help | sed -n '/^[A-Z][a-z]*:$/p' | paste -sd' ')" 'Measure: Fix: Accept: Compare: Look:'
 commands=$(tr ' ' '\n' <<<"$shown completion man version help")
 for command in '' $commands; do
