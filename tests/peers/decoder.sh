@@ -12,6 +12,8 @@
 #   jobs_at_once [280] beside's preprocessors, as jobs of contend run --job
 #   follow   [160] after jobs_at_once: its recommendation as printed, beside the server alone, in alternation
 #
+# jobs_at_once and follow send RATE requests a second (2), in ROUNDS rounds (1, 2).
+#
 # Servers of sweep, beside and rule start once and are moved by affinity, all threads of them. That is fair, as they have no
 # team of threads sized at the start: the model runs on the GPU, and PyTorch's CPU pool starts when first used.
 # The last core in eight (at least one) is the clients', and nothing else runs there.
