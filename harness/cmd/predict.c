@@ -6,7 +6,7 @@
 #include "harness/cmd/session/run_options.h"
 #include "harness/cmd/session/session.h"
 #include "harness/cmd/subject.h"
-#include "harness/lib/sys/log.h"
+#include "harness/lib/text.h"
 #include "harness/record/json_value.h"
 #include "harness/show/json/forms.h"
 
@@ -25,13 +25,9 @@ static int arrange(void *arg, const struct topo *topo, const struct arms_request
 /* Written before anything of it is measured, so that nobody can doubt it afterwards. */
 static int write_prediction(struct maker *maker, const struct analysis *analysis, struct err *err)
 {
-    char made[32];
-    struct tm tm;
-    const time_t now = time(NULL);
-    (void)strftime(made, sizeof(made), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &tm));
-    json_t *json =
-        json_value_object("made:t run_id:t scenario:t prediction:o", made, analysis->result->run_id,
-                          analysis->result->scenario, prediction_to_json(analysis));
+    json_t *json = json_value_object("made:t run_id:t scenario:t prediction:o",
+                                     text_utc(time(NULL)), analysis->result->run_id,
+                                     analysis->result->scenario, prediction_to_json(analysis));
     return run_dir_add(&maker->session->run_dir, DIRECTORY_PREDICTION, json, err);
 }
 

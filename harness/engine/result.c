@@ -98,6 +98,16 @@ enum device arm_device(const struct result *result, const struct arm *arm)
     return bench_device(arm->bench, result->device, result->transport);
 }
 
+double result_spent_s(const struct result *result, unsigned from)
+{
+    double sum_s = 0;
+    for (size_t i = 0; i < result->narms; i++)
+        for (size_t o = 0; o < result->arms[i].nobservations; o++)
+            if (result->arms[i].observations[o].round >= from)
+                sum_s += result->arms[i].observations[o].took_s;
+    return sum_s;
+}
+
 unsigned arm_background(const struct arm *arm)
 {
     return arm->is_baseline || arm->plan.nworkers < arm->planned_workers

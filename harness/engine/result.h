@@ -291,6 +291,9 @@ struct observation *arm_observation(const struct arm *arm, unsigned round);
 /* The arm's position in the order of the round; 0 if it was not measured in it. */
 unsigned arm_order(const struct arm *arm, unsigned round);
 
+/* Seconds that observing the arms took, from that round on. */
+double result_spent_s(const struct result *result, unsigned from);
+
 /* How many workers generate background load or apply a dose: 0 for a baseline. */
 unsigned arm_background(const struct arm *arm);
 

@@ -185,23 +185,13 @@ static int order_arms(struct runner *runner, const struct result *result, unsign
     return 0;
 }
 
-/* The time of rounds that an earlier run of the program measured. */
-static double spent_s(const struct result *result)
-{
-    double sum_s = 0;
-    for (size_t i = 0; i < result->narms; i++)
-        for (size_t o = 0; o < result->arms[i].nobservations; o++)
-            sum_s += result->arms[i].observations[o].took_s;
-    return sum_s;
-}
-
 int run_rounds(const struct observe_config *config, const struct run_hooks *hooks,
                struct signals *signals, struct result *result, struct err *err)
 {
     struct runner runner = {.config = config, .hooks = hooks, .signals = signals};
     struct others others;
     uint64_t start_ns = clock_now_ns();
-    double before_s = spent_s(result);
+    double before_s = result_spent_s(result, 0); /* of an earlier run of the program */
     if (config->cgroups)
         cgroups_open(config->cgroups);
     others_begin(&others);

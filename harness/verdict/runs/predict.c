@@ -23,73 +23,42 @@ static double cpus_of(const struct arm *arm, unsigned worker)
                                        : (double)NAN;
 }
 
-static int add_cores(struct predict *predict, const struct topo *topo,
-                     const struct arms_request *like, unsigned workers, unsigned cores,
-                     struct result *result, struct err *err)
-{
-    struct arms_request one = *like;
-    struct variant *variant = NULL;
-    for (size_t i = 0; i < predict->nvariants; i++)
-        if (predict->variants[i].plan.cores_each == (int64_t)cores)
-            variant = &predict->variants[i];
-    if (!variant) {
-        variant = &predict->variants[predict->nvariants++];
-        variant->plan = result->plan;
-        variant->plan.cores_each = cores;
-        variant_put_name(variant, like->placements[0], 0);
-    }
-    one.variant = variant;
-    one.workers = &workers;
-    one.plan.cores_each = cores;
-    return arms_add(topo, &one, result, err);
-}
-
-/* One worker alone on all cores once more, beside what is verified: has the machine changed? */
-static int add_again(struct predict *predict, const struct topo *topo,
-                     const struct arms_request *like, struct result *result, struct err *err)
-{
-    static const unsigned one_worker = 1;
-    struct arms_request one = *like;
-    struct variant *variant = &predict->again;
-    variant->plan = result->plan;
-    variant->is_fresh = true;
-    variant_put_name(variant, like->placements[0], 0);
-    one.variant = variant;
-    one.workers = &one_worker;
-    return arms_add(topo, &one, result, err);
-}
-
-/* One worker alone on all cores, half, a quarter, ..., and two on a quarter at most. */
+/* One worker alone on all cores, half, a quarter, ..., and two on a quarter at most. Then one on
+ * all once more, beside what is verified: has the machine changed? */
 static int add_reference(struct predict *predict, const struct topo *topo,
-                         const struct arms_request *like, struct result *result, struct err *err)
+                         const struct arms_request *request, enum placement placement,
+                         struct result *result, struct err *err)
 {
-    unsigned most = sizing_count_cores(topo, like, like->placements[0], 1, err), few = 0;
+    struct sizing_arm arm = {placement, 1, sizing_count_cores(topo, request, placement, 1, err)};
+    const unsigned most = arm.cores;
+    unsigned few = 0, n = 0;
     int rc = most ? 0 : -EINVAL;
-    for (unsigned cores = most; !rc && cores && predict->nvariants < PREDICT_CORES; cores /= 2) {
-        rc = add_cores(predict, topo, like, 1, cores, result, err);
-        few = cores <= most / 4 && (!few || cores >= most / 8) ? cores : few;
+    for (; !rc && arm.cores && n < PREDICT_CORES; arm.cores /= 2, n++) {
+        rc = sizing_add_arm(topo, request, &arm, &predict->variants[n], result, err);
+        few = arm.cores <= most / 4 && (!few || arm.cores >= most / 8) ? arm.cores : few;
     }
+    arm = (struct sizing_arm){placement, 2, few};
     if (!rc && few)
-        rc = add_cores(predict, topo, like, 2, few, result, err);
-    return rc ? rc : add_again(predict, topo, like, result, err);
-}
-
-static int find_reference(const struct arms_request *request, enum placement *reference,
-                          struct err *err)
-{
-    for (size_t p = 0; p < request->nplacements; p++)
-        if (placement_infos[request->placements[p]].disjoint) {
-            *reference = request->placements[p];
-            return 0;
-        }
-    return err_set(err, -EINVAL,
-                   "a prediction needs a placement that binds workers to cores of "
-                   "their own, such as --placement none,partition");
+        rc = sizing_add_arm(topo, request, &arm, &predict->few, result, err);
+    arm = (struct sizing_arm){placement, 1, 0};
+    predict->again.is_fresh = true;
+    return rc ? rc : sizing_add_arm(topo, request, &arm, &predict->again, result, err);
 }
 
 static bool is_cell(const struct arm *arm)
 {
     return !arm->is_control && !arm->variant && arm->planned_workers > 1;
+}
+
+/* True if fewer workers are impossible under its placement. */
+static bool is_known_impossible(const struct result *result, const struct arm *arm)
+{
+    for (size_t i = 0; i < result->narms; i++)
+        if (is_cell(&result->arms[i]) && result->arms[i].plan.status != PLAN_OK &&
+            result->arms[i].placement == arm->placement &&
+            result->arms[i].planned_workers < arm->planned_workers)
+            return true;
+    return false;
 }
 
 /* Of a placement that is impossible only the first is kept, which says why. */
@@ -100,11 +69,7 @@ static int add_cells(const struct topo *topo, const struct arms_request *like,
     int rc = arms_add(topo, like, result, err);
     size_t kept = before;
     for (size_t i = before; i < result->narms; i++) {
-        bool is_first = result->arms[i].plan.status != PLAN_OK && like->workers[0] > 2;
-        for (size_t e = 0; is_first && e < before; e++)
-            is_first = result->arms[e].plan.status == PLAN_OK || !is_cell(&result->arms[e]) ||
-                       result->arms[e].placement != result->arms[i].placement;
-        if (result->arms[i].plan.status != PLAN_OK && like->workers[0] > 2 && !is_first)
+        if (is_known_impossible(result, &result->arms[i]))
             plan_free(&result->arms[i].plan);
         else
             result->arms[kept++] = result->arms[i];
@@ -119,15 +84,11 @@ int predict_arrange(void *arg, const struct topo *topo, const struct arms_reques
     static const bool optional[PLACEMENTS] = {[0 ... PLACEMENTS - 1] = true};
     struct predict *predict = arg;
     enum placement reference = PLACE_PARTITION;
-    int rc = find_reference(request, &reference, err);
+    int rc = sizing_find_placement(request, &reference, err);
     struct arms_request like = *request;
-    like.placements = &reference;
-    like.nplacements = like.nworkers = 1;
     like.optional = optional;
     if (!rc)
-        rc = add_reference(predict, topo, &like, result, err);
-    like = *request;
-    like.optional = optional;
+        rc = add_reference(predict, topo, &like, reference, result, err);
     like.nworkers = 1;
     for (unsigned workers = 2, i = 0; !rc; i++) { /* two of each, then those that were asked for */
         like.workers = &workers;
@@ -144,19 +105,6 @@ int predict_arrange(void *arg, const struct topo *topo, const struct arms_reques
         arm->limit_s = is_cell(arm) ? pair_limit_share * predict->max_time_s : 0;
     }
     return rc;
-}
-
-/* Seconds of all rounds, and of the last. */
-static double spent_s(const struct result *result, double *last_s)
-{
-    double sum_s = *last_s = 0;
-    for (size_t i = 0; i < result->narms; i++)
-        for (size_t o = 0; o < result->arms[i].nobservations; o++) {
-            const struct observation *observation = &result->arms[i].observations[o];
-            sum_s += observation->took_s;
-            *last_s += observation->round + 1 == result->rounds_done ? observation->took_s : 0;
-        }
-    return sum_s;
 }
 
 /* ---- the model ---- */
@@ -216,11 +164,17 @@ static struct point point_of(const struct analysis *analysis, const struct arm *
     return point;
 }
 
+/* One worker alone on all CPUs. */
+static const struct point *whole(const struct model *model)
+{
+    return &model->alone[model->n - 1];
+}
+
 /* The last of the points at or below so many CPUs, or the first. */
 static const struct point *point_at(const struct model *model, double cpus)
 {
     const struct point *at = model->alone;
-    while (at + 1 < model->alone + model->n && at[1].cpus <= cpus)
+    while (at < whole(model) && at[1].cpus <= cpus)
         at++;
     return at;
 }
@@ -231,7 +185,7 @@ static double alone_on(const struct model *model, double cpus)
     const struct point *at = point_at(model, cpus);
     if (cpus <= at->cpus)
         return at->rate * cpus / at->cpus;
-    if (at + 1 == model->alone + model->n)
+    if (at == whole(model))
         return at->rate;
     const double part = log(cpus / at->cpus) / log(at[1].cpus / at->cpus);
     return exp(log(at->rate) + part * log(at[1].rate / at->rate));
@@ -242,9 +196,9 @@ static double busy_on(const struct model *model, double cpus)
 {
     const struct point *at = point_at(model, cpus);
     double share = at->busy / at->cpus;
-    if (cpus > at->cpus && at + 1 < model->alone + model->n)
+    if (cpus > at->cpus && at < whole(model))
         share += (at[1].busy / at[1].cpus - share) * (cpus - at->cpus) / (at[1].cpus - at->cpus);
-    return share * cpus / model->alone[model->n - 1].cpus;
+    return share * cpus / whole(model)->cpus;
 }
 
 /* How much longer a step takes while k workers share its GPU. */
@@ -312,7 +266,7 @@ static void fit_shared(struct model *model, const struct arm *half, const struct
     double loss, pressure, few_loss, few_pressure;
     model->gamma = 1;
     model->beta = 0;
-    if (!half || !read_pair(model, half, &loss, &pressure))
+    if (!read_pair(model, half, &loss, &pressure))
         return;
     loss -= 1;
     if (loss <= noise) { /* nothing lost, or more done than alone: the same for more workers */
@@ -342,7 +296,7 @@ static void insert_alone(struct model *model, struct point point)
 static bool read_model(const struct analysis *analysis, struct model *model)
 {
     const struct result *result = analysis->result;
-    const struct arm *half = NULL, *few = NULL, *all = NULL;
+    const struct arm *pairs[PLACEMENTS] = {NULL}, *few = NULL, *all = NULL;
     *model = (struct model){.analysis = analysis, .gpu_share = NAN, .gpu_part = 1};
     for (size_t p = 0; p < PLACEMENTS; p++)
         model->pair[p].rate = NAN;
@@ -357,13 +311,12 @@ static bool read_model(const struct analysis *analysis, struct model *model)
             all = !all || cpus_of(arm, 0) > cpus_of(all, 0) ? arm : all;
         } else if (arm->variant)
             few = arm;
-        else
+        else {
+            pairs[arm->placement] = arm;
             model->pair[arm->placement] = point_of(analysis, arm);
+        }
     }
-    for (size_t i = 0; i < result->narms; i++)
-        if (is_cell(&result->arms[i]) && result->arms[i].planned_workers == 2 &&
-            result->arms[i].placement == model->reference)
-            half = &result->arms[i];
+    const struct arm *half = pairs[model->reference];
     const struct point *pair = &model->pair[model->reference];
     if (!model->n || !half || isnan(pair->rate))
         return false;
@@ -387,14 +340,14 @@ static double reference_rate(const struct model *model, const struct arm *arm, d
     const bool has_own = placement_infos[arm->placement].disjoint;
     double alone = 0, busy = 0, slowest = INFINITY;
     for (unsigned w = 0; w < n; w++) {
-        const double cpus = has_own ? cpus_of(arm, w) : model->alone[model->n - 1].cpus / n;
+        const double cpus = has_own ? cpus_of(arm, w) : whole(model)->cpus / n;
         alone += alone_on(model, cpus);
         slowest = fmin(slowest, alone_on(model, cpus));
         busy += busy_on(model, cpus);
     }
     if (arm->bench->gang)
         alone = n * slowest;
-    const double share = model->gpu_share * alone / n / model->alone[model->n - 1].rate;
+    const double share = model->gpu_share * alone / n / whole(model)->rate;
     const double gpu = gpu_slowdown(model, with, share), others = busy * (n - 1) / n;
     *slowdown = 1;
     for (unsigned i = 0; i < STEPS; i++) /* halfway each time, so that it does not swing */
@@ -406,15 +359,14 @@ static double reference_rate(const struct model *model, const struct arm *arm, d
 static double gpu_most(const struct model *model, const struct arm *arm)
 {
     const double gpus = ceil((double)arm->planned_workers / on_a_gpu(arm));
-    return model->gpu_share > 0 ? gpus * model->alone[model->n - 1].rate / model->gpu_share
-                                : (double)INFINITY;
+    return model->gpu_share > 0 ? gpus * whole(model)->rate / model->gpu_share : (double)INFINITY;
 }
 
 static enum predict_limit limit_of(const struct model *model, const struct arm *arm, double rate,
                                    double slowdown)
 {
     const double near = 0.9, much = 1.15, grows = 1.4;
-    const double cpus = model->alone[model->n - 1].cpus / arm->planned_workers;
+    const double cpus = whole(model)->cpus / arm->planned_workers;
     if (rate >= near * gpu_most(model, arm))
         return PREDICT_BY_GPU;
     if (model->collapses[arm->placement])
@@ -430,7 +382,7 @@ static void predict_cell(const struct model *model, struct predict_cell *cell)
     const struct point *pair = &model->pair[arm->placement];
     const struct point *reference = &model->pair[model->reference];
     const bool is_own = arm->placement == model->reference;
-    const double one = model->alone[model->n - 1].rate;
+    const double one = whole(model)->rate;
     double slowdown;
     cell->rate = reference_rate(model, arm, &slowdown);
     if (!is_own)
@@ -440,12 +392,12 @@ static void predict_cell(const struct model *model, struct predict_cell *cell)
     cell->is_bound = model->collapses[arm->placement];
     const double cpus = placement_infos[arm->placement].disjoint
                             ? fewest_cpus(arm)
-                            : model->alone[model->n - 1].cpus / arm->planned_workers;
+                            : whole(model)->cpus / arm->planned_workers;
     cell->times_one = alone_on(model, cpus) * arm->planned_workers;
     cell->line = one + (arm->planned_workers - 1) * (pair->rate - one);
     const double doublings = log2(arm->planned_workers / 2.0);
     const double own = (is_own ? own_error : other_error) + error_of_doubling * doublings;
-    const double turns = arm->planned_workers > model->alone[model->n - 1].cpus ? turns_error : 0;
+    const double turns = arm->planned_workers > whole(model)->cpus ? turns_error : 0;
     const double error = sqrt(own * own + turns * turns + pair->error * pair->error +
                               model->alone[0].error * model->alone[0].error);
     cell->low = cell->is_bound ? 0 : cell->rate * exp(-ninety * error);
@@ -518,7 +470,7 @@ bool predict_read(const struct analysis *analysis, struct prediction *prediction
     *prediction = (struct prediction){0};
     if (result->purpose != PURPOSE_PREDICT || !read_model(analysis, &model))
         return false;
-    prediction->one = model.alone[model.n - 1].rate;
+    prediction->one = whole(&model)->rate;
     prediction->beta = model.beta;
     prediction->gamma = model.gamma;
     prediction->gpu_share = model.gpu_share;
@@ -526,7 +478,7 @@ bool predict_read(const struct analysis *analysis, struct prediction *prediction
     for (size_t i = 0; i < result->narms && prediction->n < PREDICT_CELLS; i++) {
         const struct arm *arm = &result->arms[i];
         const bool is_one = arm->planned_workers == 1 && !arm_is_fresh(arm) &&
-                            cpus_of(arm, 0) >= model.alone[model.n - 1].cpus;
+                            cpus_of(arm, 0) >= whole(&model)->cpus;
         if (arm_is_fresh(arm))
             prediction->drift = point_of(analysis, arm).rate / prediction->one;
         if (arm->is_control || arm->plan.status != PLAN_OK || !(is_cell(arm) || is_one))
@@ -556,13 +508,14 @@ bool predict_read(const struct analysis *analysis, struct prediction *prediction
 bool predict_next(struct predict *predict, const struct analysis *analysis, struct result *result)
 {
     struct prediction prediction;
-    double last_s, gone_s = spent_s(result, &last_s);
     if (predict->is_made)
         return false;
     result->rounds_planned = result->rounds_done;
     if (!predict_read(analysis, &prediction))
         return false;
-    if (result->rounds_done < ROUNDS_MOST && gone_s + last_s <= predict->max_time_s) {
+    if (result->rounds_done < ROUNDS_MOST &&
+        result_spent_s(result, 0) + result_spent_s(result, result->rounds_done - 1) <=
+            predict->max_time_s) {
         result->rounds_planned++;
         return false;
     }

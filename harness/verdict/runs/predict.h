@@ -40,8 +40,7 @@ struct predict {
     double max_time_s;      /* of the profile; one round is always measured */
     unsigned verify_rounds; /* in which what was predicted is measured; 0 = it is not */
     bool is_made;           /* internal from here on */
-    size_t nvariants;
-    struct variant variants[PREDICT_CORES], again;
+    struct variant variants[PREDICT_CORES], few, again;
 };
 
 /* Adds the arms: for struct arrange, `arg` is the struct predict. */

@@ -79,7 +79,7 @@ size_t sizing_choose_cores(unsigned most, unsigned cores[SIZING_MOST])
     return n;
 }
 
-static int find_placement(const struct arms_request *request, enum placement *placement,
+int sizing_find_placement(const struct arms_request *request, enum placement *placement,
                           struct err *err)
 {
     for (size_t i = 0; i < request->nplacements; i++)
@@ -116,6 +116,22 @@ unsigned sizing_count_cores(const struct topo *topo, const struct arms_request *
     return least;
 }
 
+int sizing_add_arm(const struct topo *topo, const struct arms_request *request,
+                   const struct sizing_arm *arm, struct variant *variant, struct result *result,
+                   struct err *err)
+{
+    struct arms_request one = *request;
+    variant->plan = result->plan;
+    variant->plan.cores_each = arm->cores;
+    variant_put_name(variant, arm->placement, 0);
+    one.variant = variant;
+    one.placements = &arm->placement;
+    one.workers = &arm->workers;
+    one.nplacements = one.nworkers = 1;
+    one.plan.cores_each = arm->cores;
+    return arms_add(topo, &one, result, err);
+}
+
 static int add_arms(struct sizing *sizing, const struct topo *topo,
                     const struct arms_request *request, unsigned workers, struct result *result,
                     struct err *err)
@@ -123,7 +139,7 @@ static int add_arms(struct sizing *sizing, const struct topo *topo,
     unsigned cores[SIZING_MOST], most;
     size_t n = 0;
     enum placement placement = PLACE_PARTITION;
-    int rc = find_placement(request, &placement, err);
+    int rc = sizing_find_placement(request, &placement, err);
     if (rc)
         return rc;
     most = sizing_count_cores(topo, request, placement, workers, err);
@@ -137,18 +153,8 @@ static int add_arms(struct sizing *sizing, const struct topo *topo,
         rc = err_set(err, -EINVAL, "a worker alone has %u cores at most here, not %u", most,
                      cores[n - 1]);
     for (size_t i = 0; i < n && !rc && cores[i] <= most; i++) {
-        struct arms_request one = *request;
-        struct variant *variant = &sizing->variants[sizing->n++];
-        variant->plan = result->plan;
-        variant->plan.cores_each = cores[i];
-        variant_put_name(variant, placement, 0);
-        one.variant = variant;
-        one.placements = &placement;
-        one.nplacements = 1;
-        one.workers = &workers;
-        one.nworkers = 1;
-        one.plan.cores_each = cores[i];
-        rc = arms_add(topo, &one, result, err);
+        const struct sizing_arm arm = {placement, workers, cores[i]};
+        rc = sizing_add_arm(topo, request, &arm, &sizing->variants[sizing->n++], result, err);
     }
     return rc;
 }

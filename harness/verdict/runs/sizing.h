@@ -57,6 +57,20 @@ size_t sizing_choose_cores(unsigned most, unsigned cores[SIZING_MOST]);
 unsigned sizing_count_cores(const struct topo *topo, const struct arms_request *request,
                             enum placement placement, unsigned workers, struct err *err);
 
+/* The first placement of the request that binds workers to cores of their own; -EINVAL: none. */
+int sizing_find_placement(const struct arms_request *request, enum placement *placement,
+                          struct err *err);
+
+/* Adds the arm, of workers with so many cores each (0: all of their slice). Names `variant`, which
+ * the arm borrows. */
+struct sizing_arm {
+    enum placement placement;
+    unsigned workers, cores;
+};
+int sizing_add_arm(const struct topo *topo, const struct arms_request *request,
+                   const struct sizing_arm *arm, struct variant *variant, struct result *result,
+                   struct err *err);
+
 /* Adds the arms: for struct arrange, `arg` is the struct sizing. Uses the first placement of the
  * request that binds workers to cores of their own. */
 int sizing_arrange(void *arg, const struct topo *topo, const struct arms_request *request,
